@@ -1,0 +1,253 @@
+"""``scripts/compare_memo.py``: cxlab-memo beside other tools, on this machine, in turns.
+
+Against STREAM in C (compiled here with gcc), mbw and stress-ng (Debian packages): one thread on one CPU, the
+same memory, the same pages. The tools take turns, so that what disturbs one disturbs the other. STREAM's
+figure is the best of all rounds, as STREAM's rules have it; the others' are the medians, and their ratio is
+the median of the rounds' ratios. Where other programs run, ``--nice -20`` keeps most of them off the CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import enum
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = "x86_64-unknown-linux-gnu"
+SIZE_MIB = 256
+#: Of STREAM, in a round.
+REPEATS = 10
+MIB_IN_MB = 1.048576
+#: Without it gcc makes STREAM's copy a call of memcpy, which stores past the caches.
+NO_MEMCPY = "-fno-tree-loop-distribute-patterns"
+
+Figures = dict[str, float]
+
+
+class Statistic(enum.Enum):
+    """What is compared of the figures of many rounds."""
+
+    BEST = "best"
+    MEDIAN = "median"
+
+    def of(self, figures: list[float]) -> float:
+        """One figure."""
+        return max(figures) if self is Statistic.BEST else statistics.median(figures)
+
+    def ratio(self, others: list[float], memos: list[float]) -> float:
+        """Of memo's figure to the other's."""
+        if self is Statistic.BEST:
+            return max(memos) / max(others)
+        return statistics.median(m / o for o, m in zip(others, memos, strict=True))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two ways to measure the same thing, each giving named figures in MB/s (10^6 bytes)."""
+
+    name: str
+    other: Callable[[], Figures]
+    memo: Callable[[], Figures]
+    #: Over the rounds.
+    statistic: Statistic
+    #: Largest relative difference.
+    limit: float
+    #: How the two figures are made comparable.
+    remark: str
+
+
+def run(*command: str | Path) -> str:
+    """What the command prints; the whole script ends if it fails."""
+    done = subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"compare_memo: {' '.join(map(str, command))}: exit status {done.returncode}\n{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def build_memo() -> Path:
+    """The static binary."""
+    flags = {f"CARGO_TARGET_{TARGET.upper().replace('-', '_')}_RUSTFLAGS": "-C target-feature=+crt-static"}
+    command = ["cargo", "build", "--quiet", "--release", "--target", TARGET, "--package", "cxlab-memo"]
+    if subprocess.run(command, cwd=ROOT, check=False, env={**os.environ, **flags}).returncode != 0:
+        sys.exit("compare_memo: cxlab-memo does not build")
+    return ROOT / "target" / TARGET / "release" / "cxlab-memo"
+
+
+def build_stream(folder: Path) -> Path:
+    """STREAM in C."""
+    program = folder / "stream"
+    run("gcc", "-O3", NO_MEMCPY, "-o", program, ROOT / "crates" / "memo" / "compare" / "stream.c")
+    return program
+
+
+class Tools:
+    """One measurement of each tool on one CPU."""
+
+    def __init__(self, memo: Path, stream: Path, cpu: int, nice: int, folder: Path) -> None:
+        """Programs, the CPU for all of them, their niceness, a folder for results."""
+        self.memo, self.stream, self.cpu, self.result = memo, stream, str(cpu), folder / "memo.json"
+        self.pin = ["nice", "-n", str(nice), "taskset", "-c", self.cpu]
+
+    def pinned(self, *command: str | Path) -> str:
+        """What a tool prints that runs on the CPU."""
+        return run(*self.pin, *command)
+
+    def points(self, pages: str, *arguments: str) -> list[dict[str, object]]:
+        """The points of one cxlab-memo command."""
+        self.pinned(self.memo, *arguments, "--pages", pages, "--json", self.result)
+        points: list[dict[str, object]] = json.loads(self.result.read_bytes())["points"]
+        return points
+
+    def c_stream(self, pages: str) -> Figures:
+        """STREAM's best rates."""
+        lines = self.pinned(self.stream, str(SIZE_MIB << 20), str(REPEATS), pages).splitlines()
+        return {name: float(rate) for name, rate in (line.split() for line in lines)}
+
+    def memo_stream(self, pages: str) -> Figures:
+        """The same, by cxlab-memo."""
+        points = self.points(
+            pages, "stream", "--threads", "1", "--size", f"{SIZE_MIB}MiB", "--repeats", str(REPEATS)
+        )
+        return {str(point["kernel"]): float(str(point["bandwidth_mb_s"])) for point in points}
+
+    def mbw(self) -> Figures:
+        """Copied bytes of memcpy, as mbw counts them (MiB, one direction)."""
+        rates = re.findall(r"^\d+\tMethod: MEMCPY.*Copy: ([\d.]+) MiB/s", self.mbw_text(), re.MULTILINE)
+        return {"copied": statistics.median(map(float, rates)) * MIB_IN_MB}
+
+    def mbw_text(self) -> str:
+        """Seven copies by memcpy."""
+        return self.pinned("mbw", "-q", "-t", "0", "-n", "7", str(SIZE_MIB))
+
+    def memo_copy(self) -> Figures:
+        """Lines read = lines written without reading them: a copy moves each byte twice."""
+        mix = ["--mix", "1:1", "--store", "nontemporal"]
+        return {"copied": self.bandwidth("4KiB", *mix) / 2}
+
+    def stress_ng(self) -> Figures:
+        """Sequential 128-bit reads."""
+        memory = ["--memrate", "1", "--memrate-bytes", f"{SIZE_MIB}M"]
+        text = self.pinned("stress-ng", *memory, "--timeout", "3", "--metrics")
+        found = re.search(r"([\d.]+) read128 MB per sec", text)
+        if found is None:
+            sys.exit(f"compare_memo: stress-ng prints no read128 rate:\n{text}")
+        return {"read": float(found[1]) * MIB_IN_MB}
+
+    def memo_read(self) -> Figures:
+        """Sequential reads of whole lines."""
+        return {"read": self.bandwidth("4KiB", "--instruction", "ld")}
+
+    def bandwidth(self, pages: str, *what: str) -> float:
+        """One sequential bandwidth [MB/s]."""
+        size = ["--threads", "1", "--size", f"{2 * SIZE_MIB}MiB"]
+        point = self.points(pages, "bandwidth", *size, "--window", "50ms", "--repeats", "7", *what)[0]
+        return float(str(point["bandwidth_mb_s"]))
+
+
+def comparisons(tools: Tools) -> list[Comparison]:
+    """What is compared."""
+    streams = [
+        Comparison(
+            f"STREAM in C, {pages} pages",
+            lambda pages=pages: tools.c_stream(pages),  # type: ignore[misc]
+            lambda pages=pages: tools.memo_stream(pages),  # type: ignore[misc]
+            Statistic.BEST,
+            0.05,
+            f"both: the best repeat but the first of a round; gcc -O3 {NO_MEMCPY}",
+        )
+        for pages in ("4KiB", "2MiB")
+    ]
+    return [
+        *streams,
+        Comparison(
+            "mbw, memcpy",
+            tools.mbw,
+            tools.memo_copy,
+            Statistic.MEDIAN,
+            0.10,
+            "mbw counts a copied byte once; such a memcpy stores past the caches: memo's mix 1:1, halved",
+        ),
+        Comparison(
+            "stress-ng, memrate read128",
+            tools.stress_ng,
+            tools.memo_read,
+            Statistic.MEDIAN,
+            0.10,
+            "sequential loads; stress-ng's MB are MiB",
+        ),
+    ]
+
+
+def compare(comparison: Comparison, rounds: int) -> tuple[list[Figures], list[Figures]]:
+    """The figures of each round; who begins changes from round to round."""
+    others: list[Figures] = []
+    memos: list[Figures] = []
+    console = Console(stderr=True)
+    shown = track(range(rounds), comparison.name, console=console, disable=not console.is_terminal)
+    for index in shown:
+        turns = [(others, comparison.other), (memos, comparison.memo)]
+        for figures, measure in turns if index % 2 == 0 else reversed(turns):
+            figures.append(measure())
+    return others, memos
+
+
+def main() -> None:
+    """Runs all comparisons; exit status 1 if one is past its limit."""
+    parser = argparse.ArgumentParser(description="cxlab-memo beside STREAM in C, mbw and stress-ng, in turns")
+    parser.add_argument("--rounds", type=int, default=9, help="turns of each tool [9]")
+    parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)), help="CPU for all tools")
+    parser.add_argument("--nice", type=int, default=0, help="niceness of all tools; below 0 needs root [0]")
+    arguments = parser.parse_args()
+    if arguments.rounds < 1:
+        parser.error("--rounds: 1 or more")
+    if arguments.cpu not in os.sched_getaffinity(0):
+        parser.error(f"--cpu: one of {sorted(os.sched_getaffinity(0))}")
+    missing = [tool for tool in ("gcc", "mbw", "stress-ng", "taskset") if shutil.which(tool) is None]
+    if missing:
+        sys.exit(f"compare_memo: missing: {', '.join(missing)}. apt-get install gcc mbw stress-ng util-linux")
+    table = Table(
+        "compared with", "figure", "", "other [MB/s]", "memo [MB/s]", "memo / other", "limit", "", box=None
+    )
+    past = False
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tools = Tools(build_memo(), build_stream(folder), arguments.cpu, arguments.nice, folder)
+        for comparison in comparisons(tools):
+            others, memos = compare(comparison, arguments.rounds)
+            for figure in others[0]:
+                theirs, ours = [o[figure] for o in others], [m[figure] for m in memos]
+                ratio = comparison.statistic.ratio(theirs, ours)
+                within = abs(ratio - 1) <= comparison.limit
+                past |= not within
+                table.add_row(
+                    comparison.name,
+                    figure,
+                    comparison.statistic.value,
+                    f"{comparison.statistic.of(theirs):.0f}",
+                    f"{comparison.statistic.of(ours):.0f}",
+                    f"{ratio:.3f}",
+                    f"{comparison.limit:.0%}",
+                    "within" if within else "PAST",
+                )
+            print(f"{comparison.name}: {comparison.remark}")
+    Console(width=120).print(table)
+    print(f"{arguments.rounds} rounds, CPU {arguments.cpu}, arrays of {SIZE_MIB} MiB")
+    sys.exit(1 if past else 0)
+
+
+if __name__ == "__main__":
+    main()

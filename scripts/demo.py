@@ -1,0 +1,56 @@
+"""``make demo``: one program under three placements, and one table of what the model says about it.
+
+The program is this host's Python, unmodified, scanning a table of 128 MiB and looking rows up at random.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from cxlab.cli import figures
+from rich.console import Console
+
+PLACEMENTS = {
+    "all DRAM": ["--membind", "dram"],
+    "all CXL": ["--membind", "cxl"],
+    "interleaved 1:1": ["--interleave", "dram,cxl"],
+}
+FOLDER = Path("cxlab-runs/demo")
+#: -I -S: without the user's settings and without looking for packages.
+PROGRAM = [str(Path(sys.executable).resolve()), "-I", "-S", "scripts/demo_workload.py"]
+
+
+def run(name: str, options: list[str]) -> dict[str, Any]:
+    """One run of the program; its summary, and where its files are."""
+    out = FOLDER / name.replace(" ", "-").replace(":", "-")
+    command = [sys.executable, "-m", "cxlab", "run", *options, "--out", str(out), "--", *PROGRAM]
+    done = subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"demo: {name}: exit status {done.returncode}\n{done.stderr}")
+    summary: dict[str, Any] = json.loads((out / "summary.json").read_bytes())
+    return {**summary, "out": str(out)}
+
+
+def main() -> int:
+    """Run three times, print."""
+    console = Console(highlight=False)
+    runs = {}
+    try:
+        for number, (name, options) in enumerate(PLACEMENTS.items(), start=1):
+            console.print(f"demo: {number} of {len(PLACEMENTS)}: cxlab run {' '.join(options)} -- python ...")
+            with console.status("booting Linux, then simulating in detail: about half a minute"):
+                runs[name] = run(name, options)
+    except KeyboardInterrupt:
+        return 130
+    console.print(figures.compared(runs))
+    for name, summary in runs.items():
+        console.print(f"files of {name}: {summary['out']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

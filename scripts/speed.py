@@ -1,0 +1,68 @@
+"""``make speed``: how fast the simulator is here: guest instructions in detail for each second of the host.
+
+A benchmark: it prints, it does not judge. What runs beside it on this host counts against it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+SOURCES = Path("tests/programs")
+#: Program, its arguments, and the speed that it is to have [10^6 instructions/s].
+PROGRAMS: tuple[tuple[str, tuple[str, ...], float], ...] = (
+    ("qsort", ("400000",), 5.0),
+    ("triad", (str(32 << 20),), 2.0),
+    ("chase", ("4000000", str(64 << 20)), 2.0),
+)
+
+
+def run(folder: Path, name: str, arguments: tuple[str, ...]) -> dict[str, Any]:
+    """One run in detail from its first instruction to its last; its summary."""
+    program = folder / name
+    subprocess.run(["gcc", "-O2", "-pthread", "-o", program, SOURCES / f"{name}.c"], check=True)
+    command = [sys.executable, "-m", "cxlab", "run", "--out", str(folder / "out"), "--", str(program)]
+    subprocess.run([*command, *arguments], check=True, capture_output=True)
+    summary: dict[str, Any] = json.loads((folder / "out/summary.json").read_bytes())
+    return summary
+
+
+def main() -> int:
+    """Run each, print one table."""
+    console = Console(highlight=False)
+    table = Table(box=box.SIMPLE_HEAD)
+    headings = ("program", "instructions", "boot", "detail", "speed", "wanted", "memory")
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading == "program" else "right")
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, arguments, wanted in PROGRAMS:
+            with console.status(f"{name} ..."):
+                summary = run(Path(folder), name, arguments)
+            instructions = sum(summary["instructions"].values()) / 1e6
+            host = summary["host_seconds"]
+            table.add_row(
+                name,
+                f"{instructions:.0f} M",
+                f"{host['boot']:.1f} s",
+                f"{host['detail']:.1f} s",
+                f"{instructions / host['detail']:.1f} M/s",
+                f"{wanted:.0f} M/s",
+                f"{summary['host_memory_mb']:.0f} MB",
+            )
+    console.print(table)
+    console.print(f"{os.cpu_count()} processors; load average before: {load:.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
