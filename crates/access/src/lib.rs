@@ -1,0 +1,18 @@
+//! The records that cross processes: what a program did, in the order in which it did it.
+//!
+//! ```text
+//!   QEMU plugin --Record--> ring (shared memory) --Record--> model
+//!               <--replies-- sync times, clock reads <-------
+//!                                    model --Record + reply--> trace file --> model, without QEMU
+//! ```
+//!
+//! A block is described once, with its bytes; afterwards only its id and the addresses it touched flow. It does
+//! not model anything, and it knows neither QEMU nor the model.
+
+pub mod record;
+pub mod ring;
+#[cfg(feature = "trace")]
+pub mod trace;
+
+pub use record::{BlockId, Marker, Record};
+pub use ring::{Consumer, Peer, PeerGone, Producer, Ring};

@@ -1,0 +1,198 @@
+//! One record: sixteen bytes, a closed set of kinds.
+//!
+//! ```text
+//!   word 0: | ...fields of the kind... | kind (4 bits) |      word 1: address, time or number
+//! ```
+//!
+//! A `Define` is followed by the block's bytes, padded to whole records. Not carried: register values, the
+//! data that was loaded or stored. Its source is the plugin interface of QEMU 10 (docs/devel/tcg-plugins).
+
+/// The id of a translated block. An id never outlives its bytes: a new translation gets a new id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId(pub u32);
+
+/// A region marker: the 8-byte NOP `0f 1f 84 00 <id16> c5 1a`, found at translation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marker {
+    /// the user's region of interest begins
+    RegionBegin,
+    /// the user's region of interest ends
+    RegionEnd,
+    /// the launched program is about to be executed
+    ProgramStart,
+    /// the launched program has exited
+    ProgramEnd,
+}
+
+impl Marker {
+    /// Bytes of a marker instruction.
+    pub const LENGTH: usize = 8;
+
+    /// The id in the instruction's displacement.
+    #[must_use]
+    pub const fn id(self) -> u16 {
+        match self {
+            Marker::RegionBegin => 1,
+            Marker::RegionEnd => 2,
+            Marker::ProgramStart => 0x100,
+            Marker::ProgramEnd => 0x101,
+        }
+    }
+
+    #[must_use]
+    pub fn from_id(id: u16) -> Option<Marker> {
+        [Marker::RegionBegin, Marker::RegionEnd, Marker::ProgramStart, Marker::ProgramEnd]
+            .into_iter()
+            .find(|marker| marker.id() == id)
+    }
+
+    /// The marker that an instruction's bytes are, if they are one.
+    #[must_use]
+    pub fn from_instruction(bytes: &[u8]) -> Option<Marker> {
+        match bytes {
+            [0x0f, 0x1f, 0x84, 0x00, low, high, 0xc5, 0x1a] => Marker::from_id(u16::from_le_bytes([*low, *high])),
+            _ => None,
+        }
+    }
+}
+
+/// What happened next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A block was translated at virtual address `pc`; `length` bytes of code follow [B].
+    Define { block: BlockId, pc: u64, length: u16 },
+    /// Execution entered a block.
+    Block { block: BlockId },
+    /// An instruction of the current block touched memory.
+    Access(MemoryAccess),
+    /// A sync point: the reply is the model's time here [ps].
+    Sync { sequence: u64 },
+    /// The instruction reads the time-stamp counter: the reply is its commit time [ps].
+    ClockRead { instruction: u16, sequence: u64 },
+    /// The vCPU had nothing to do until this model time [ps].
+    Idle { until_ps: u64 },
+    /// A device served a request; the vCPU's time stood still meanwhile and goes on after this long [ps].
+    Device { service_ps: u64 },
+    /// The reply is the time at which everything before is committed [ps].
+    Settle { sequence: u64 },
+    /// A region of detail begins or ends.
+    Mark { marker: Marker },
+    /// Nothing more will come.
+    End,
+}
+
+/// One access: which instruction of the block, where, how large, which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryAccess {
+    /// index of the instruction in its block, below 512 (TCG_MAX_INSNS)
+    pub instruction: u16,
+    /// bytes as a power of two, at most 2^7 [log2 B]
+    pub size_log2: u8,
+    pub store: bool,
+    /// host physical address, below 2^52 [B]
+    pub physical: u64,
+    /// virtual page number (virtual address / 4096, sign extended to 52 bits)
+    pub virtual_page: u64,
+    /// the access went to a device, not to memory
+    pub device: bool,
+}
+
+/// Sixteen bytes as they stand in the ring and in a trace file.
+pub type Words = [u64; 2];
+
+/// Bytes of a record.
+pub const RECORD_BYTES: usize = 16;
+
+const KIND_BITS: u32 = 4;
+const KIND: u64 = (1 << KIND_BITS) - 1;
+const PAGE_BITS: u32 = 12;
+
+mod kind {
+    pub const BLOCK: u64 = 1;
+    pub const ACCESS: u64 = 2;
+    pub const DEFINE: u64 = 3;
+    pub const SYNC: u64 = 4;
+    pub const CLOCK_READ: u64 = 5;
+    pub const IDLE: u64 = 6;
+    pub const DEVICE: u64 = 7;
+    pub const SETTLE: u64 = 8;
+    pub const MARK: u64 = 9;
+    pub const END: u64 = 10;
+}
+
+impl Record {
+    #[inline]
+    #[must_use]
+    pub fn encode(self) -> Words {
+        match self {
+            Record::Block { block } => [kind::BLOCK | u64::from(block.0) << 8, 0],
+            Record::Access(access) => access.encode(),
+            Record::Define { block, pc, length } => {
+                [kind::DEFINE | u64::from(block.0) << 8 | u64::from(length) << 40, pc]
+            }
+            Record::Sync { sequence } => [kind::SYNC, sequence],
+            Record::ClockRead { instruction, sequence } => [kind::CLOCK_READ | u64::from(instruction) << 8, sequence],
+            Record::Idle { until_ps } => [kind::IDLE, until_ps],
+            Record::Device { service_ps } => [kind::DEVICE, service_ps],
+            Record::Settle { sequence } => [kind::SETTLE, sequence],
+            Record::Mark { marker } => [kind::MARK | u64::from(marker.id()) << 8, 0],
+            Record::End => [kind::END, 0],
+        }
+    }
+
+    /// `None` if the words are no record: a foreign or damaged stream.
+    #[inline]
+    #[must_use]
+    pub fn decode(words: Words) -> Option<Record> {
+        let [first, second] = words;
+        Some(match first & KIND {
+            kind::BLOCK => Record::Block { block: BlockId((first >> 8) as u32) },
+            kind::ACCESS => Record::Access(MemoryAccess::decode(words)),
+            kind::DEFINE => {
+                Record::Define { block: BlockId((first >> 8) as u32), pc: second, length: (first >> 40) as u16 }
+            }
+            kind::SYNC => Record::Sync { sequence: second },
+            kind::CLOCK_READ => Record::ClockRead { instruction: (first >> 8) as u16, sequence: second },
+            kind::IDLE => Record::Idle { until_ps: second },
+            kind::DEVICE => Record::Device { service_ps: second },
+            kind::SETTLE => Record::Settle { sequence: second },
+            kind::MARK => Record::Mark { marker: Marker::from_id((first >> 8) as u16)? },
+            kind::END => Record::End,
+            _ => return None,
+        })
+    }
+
+    /// Records that follow this one as its payload.
+    #[must_use]
+    pub fn payload_records(self) -> usize {
+        match self {
+            Record::Define { length, .. } => usize::from(length).div_ceil(RECORD_BYTES),
+            _ => 0,
+        }
+    }
+}
+
+impl MemoryAccess {
+    // word 0: virtual page (52) | device (1) store (1) size (3), 3 free | kind (4)
+    // word 1: physical (52) | instruction (12)
+    #[inline]
+    fn encode(self) -> Words {
+        let flags = u64::from(self.size_log2) << 4 | u64::from(self.store) << 7 | u64::from(self.device) << 8;
+        [
+            kind::ACCESS | flags | self.virtual_page << PAGE_BITS,
+            self.physical << PAGE_BITS | u64::from(self.instruction),
+        ]
+    }
+
+    #[inline]
+    fn decode([first, second]: Words) -> MemoryAccess {
+        MemoryAccess {
+            instruction: (second & 0xfff) as u16,
+            size_log2: (first >> 4 & 7) as u8,
+            store: first >> 7 & 1 == 1,
+            device: first >> 8 & 1 == 1,
+            physical: second >> PAGE_BITS,
+            virtual_page: first >> PAGE_BITS,
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The ring: one producer, one consumer, in memory that both processes map.
+//!
+//! ```text
+//!   | header: magic, capacity | head | tail | replies | records ................................ |
+//!                               ^producer     ^consumer answers sync points and clock reads
+//! ```
+//!
+//! A side that waits spins briefly, then sleeps, and looks whether the other process is still alive: no wait
+//! outlives the peer by more than a few milliseconds. Not modelled here: more than one producer.
+
+mod header;
+mod peer;
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+pub use header::{Header, Reply};
+pub use peer::{Backoff, Peer, PeerGone};
+
+use crate::record::{RECORD_BYTES, Record, Words};
+
+/// Records in a ring as CXLab makes it: 4 MiB.
+pub const CAPACITY: usize = 1 << 18;
+
+/// A ring mapped into this process; unmapped when dropped.
+pub struct Ring {
+    map: NonNull<u8>,
+    capacity: usize,
+}
+
+// SAFETY: the mapping is shared memory that is only reached through atomics and through the SPSC protocol of
+// Producer and Consumer; it can be used from any thread.
+unsafe impl Send for Ring {}
+// SAFETY: as above; a shared reference only gives the header's atomics.
+unsafe impl Sync for Ring {}
+
+impl Ring {
+    /// Bytes of shared memory that a ring of `capacity` records takes [B].
+    #[must_use]
+    pub const fn bytes(capacity: usize) -> usize {
+        size_of::<Header>() + capacity * RECORD_BYTES
+    }
+
+    /// Map the shared memory behind `fd` and lay a fresh ring into it.
+    pub fn create(fd: BorrowedFd<'_>, capacity: usize) -> io::Result<Ring> {
+        assert!(capacity.is_power_of_two(), "a ring's capacity is a power of two");
+        let ring = Self::map(fd, capacity)?;
+        ring.header().initialise(capacity);
+        Ok(ring)
+    }
+
+    /// Map a ring that the other side has made.
+    pub fn open(fd: BorrowedFd<'_>) -> io::Result<Ring> {
+        let probe = Self::map(fd, 0)?;
+        let capacity = probe.header().checked_capacity().map_err(io::Error::other)?;
+        drop(probe);
+        Self::map(fd, capacity)
+    }
+
+    fn map(fd: BorrowedFd<'_>, capacity: usize) -> io::Result<Ring> {
+        let length = Self::bytes(capacity);
+        // SAFETY: fstat writes into a zeroed stat of the right type.
+        let size = unsafe {
+            let mut stat: libc::stat = std::mem::zeroed();
+            if libc::fstat(fd.as_raw_fd(), &raw mut stat) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            stat.st_size
+        };
+        if (size as u64) < length as u64 {
+            return Err(io::Error::other(format!("the shared memory has {size} B, the ring needs {length} B")));
+        }
+        // SAFETY: a fresh mapping of at least `length` bytes of a file that is large enough.
+        let map = unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_SHARED, fd.as_raw_fd(), 0)
+        };
+        if map == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Ring { map: NonNull::new(map.cast()).expect("mmap gives no null"), capacity })
+    }
+
+    /// What both sides share beside the records.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        // SAFETY: the mapping holds a Header at its start, aligned to a page, for as long as self lives.
+        unsafe { self.map.cast().as_ref() }
+    }
+
+    #[inline]
+    fn slot(&self, position: u64) -> *mut Words {
+        let index = position as usize & (self.capacity - 1);
+        // SAFETY: index < capacity, and the mapping has capacity records after the header.
+        unsafe { self.map.as_ptr().add(size_of::<Header>()).cast::<Words>().add(index) }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: map and length are those of the mapping made in `map`.
+        unsafe { libc::munmap(self.map.as_ptr().cast(), Self::bytes(self.capacity)) };
+    }
+}
+
+/// The side that writes records.
+pub struct Producer {
+    ring: Ring,
+    /// next position to write [records]
+    head: u64,
+    /// positions below this are visible to the consumer [records]
+    published: u64,
+    /// the consumer's position when last looked [records]
+    tail: u64,
+}
+
+/// Records written before they are shown to the consumer; sync points and waits show them at once.
+const BATCH: u64 = 128;
+
+impl Producer {
+    #[must_use]
+    pub fn new(ring: Ring) -> Producer {
+        let head = ring.header().head.load(Acquire);
+        Producer { ring, head, published: head, tail: 0 }
+    }
+
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        self.ring.header()
+    }
+
+    /// Write one record, waiting for room.
+    #[inline]
+    pub fn push(&mut self, record: Record, peer: &Peer) -> Result<(), PeerGone> {
+        self.push_words(record.encode(), peer)
+    }
+
+    /// Write `Define` and the block's bytes.
+    pub fn define(&mut self, record: Record, code: &[u8], peer: &Peer) -> Result<(), PeerGone> {
+        self.push(record, peer)?;
+        for chunk in code.chunks(RECORD_BYTES) {
+            let mut bytes = [0u8; RECORD_BYTES];
+            bytes[..chunk.len()].copy_from_slice(chunk);
+            let [low, high] = [0, 8].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes")));
+            self.push_words([low, high], peer)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push_words(&mut self, words: Words, peer: &Peer) -> Result<(), PeerGone> {
+        if self.head - self.tail >= self.ring.capacity as u64 {
+            self.wait_for_room(peer)?;
+        }
+        // SAFETY: the slot is between the consumer's tail and our unpublished head: only we touch it.
+        unsafe { self.ring.slot(self.head).write(words) };
+        self.head += 1;
+        if self.head - self.published >= BATCH {
+            self.publish();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn wait_for_room(&mut self, peer: &Peer) -> Result<(), PeerGone> {
+        self.publish();
+        let mut backoff = Backoff::new(peer);
+        loop {
+            self.tail = self.ring.header().tail.load(Acquire);
+            if self.head - self.tail < self.ring.capacity as u64 {
+                return Ok(());
+            }
+            backoff.pause()?;
+        }
+    }
+
+    /// Show the consumer all that was written.
+    #[inline]
+    pub fn publish(&mut self) {
+        self.published = self.head;
+        self.ring.header().head.store(self.head, Release);
+    }
+
+    /// Wait until the consumer has answered question `sequence` (from 1): its answer [ps].
+    pub fn wait_for(&mut self, reply: Reply, sequence: u64, peer: &Peer) -> Result<u64, PeerGone> {
+        self.publish();
+        let mut backoff = Backoff::new(peer);
+        loop {
+            if let Some(ps) = self.ring.header().reply(reply, sequence).read(sequence) {
+                return Ok(ps);
+            }
+            backoff.pause()?;
+        }
+    }
+}
+
+/// The side that reads records.
+pub struct Consumer {
+    ring: Ring,
+    /// next position to read [records]
+    tail: u64,
+    /// the producer's position when last looked [records]
+    head: u64,
+}
+
+impl Consumer {
+    #[must_use]
+    pub fn new(ring: Ring) -> Consumer {
+        let tail = ring.header().tail.load(Acquire);
+        Consumer { ring, tail, head: tail }
+    }
+
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        self.ring.header()
+    }
+
+    /// The next sixteen bytes, if the producer has shown them.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Words> {
+        if self.tail == self.head {
+            // Nothing is left that was seen: give the room back and look again.
+            self.ring.header().tail.store(self.tail, Release);
+            self.head = self.ring.header().head.load(Acquire);
+            if self.tail == self.head {
+                return None;
+            }
+        }
+        // SAFETY: tail < head, so the producer has published the slot and will not touch it before tail moves.
+        let words = unsafe { self.ring.slot(self.tail).read() };
+        self.tail += 1;
+        if self.tail.is_multiple_of(BATCH) {
+            self.ring.header().tail.store(self.tail, Release);
+        }
+        Some(words)
+    }
+
+    /// The next sixteen bytes, waiting for them. `stop` is asked while waiting.
+    pub fn pop_wait(&mut self, peer: &Peer, stop: impl Fn() -> bool) -> Result<Words, PeerGone> {
+        let mut backoff = Backoff::new(peer);
+        loop {
+            if let Some(words) = self.pop() {
+                return Ok(words);
+            }
+            if stop() {
+                return Err(PeerGone);
+            }
+            if let Err(gone) = backoff.pause() {
+                // It may have written its last words between our look and its death.
+                return self.pop().ok_or(gone);
+            }
+        }
+    }
+
+    /// Answer the producer.
+    pub fn answer(&self, reply: Reply, sequence: u64, ps: u64) {
+        self.ring.header().reply(reply, sequence).write(sequence, ps);
+    }
+
+    /// Records seen and not yet read.
+    #[must_use]
+    pub fn backlog(&self) -> u64 {
+        self.ring.header().head.load(Relaxed) - self.tail
+    }
+}

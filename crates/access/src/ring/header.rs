@@ -1,0 +1,88 @@
+//! The ring's header: what both sides look at, each word on a cache line of its writer.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// "CXLRING" and the layout's version: a header of another version is refused.
+const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x01");
+
+#[repr(C, align(64))]
+pub struct Aligned<T>(T);
+
+impl<T> std::ops::Deref for Aligned<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Which of the producer's questions an answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// time at a sync point
+    Sync,
+    /// commit time of an instruction that reads the clock, or the time when all is committed
+    Clock,
+}
+
+/// The answer to one question.
+#[repr(C, align(64))]
+pub struct Answer {
+    sequence: AtomicU64,
+    ps: AtomicU64,
+}
+
+impl Answer {
+    /// The answer, if question `sequence` (from 1) has been answered.
+    #[must_use]
+    pub fn read(&self, sequence: u64) -> Option<u64> {
+        (self.sequence.load(Acquire) == sequence).then(|| self.ps.load(Relaxed))
+    }
+
+    pub fn write(&self, sequence: u64, ps: u64) {
+        self.ps.store(ps, Relaxed);
+        self.sequence.store(sequence, Release);
+    }
+}
+
+/// The shared words of a ring.
+#[repr(C)]
+pub struct Header {
+    magic: AtomicU64,
+    capacity: AtomicU64,
+    /// process id of the consumer once it reads, 0 before: the producer watches it
+    pub consumer_pid: AtomicU32,
+    /// next position to write [records], the producer's
+    pub head: Aligned<AtomicU64>,
+    /// next position to read [records], the consumer's
+    pub tail: Aligned<AtomicU64>,
+    /// by parity of the sequence number: the producer asks for the answer before the last, and must not
+    /// read another when the consumer has been quick
+    sync: [Answer; 2],
+    clock: Answer,
+    /// the guest's virtual time as last published [ps], for those who show progress
+    pub virtual_ps: Aligned<AtomicU64>,
+}
+
+impl Header {
+    pub(super) fn initialise(&self, capacity: usize) {
+        self.capacity.store(capacity as u64, Relaxed);
+        self.magic.store(MAGIC, Release);
+    }
+
+    pub(super) fn checked_capacity(&self) -> Result<usize, String> {
+        let (magic, capacity) = (self.magic.load(Acquire), self.capacity.load(Relaxed));
+        if magic != MAGIC || !capacity.is_power_of_two() {
+            return Err(format!("this is no CXLab ring of this version (magic {magic:#x}, wanted {MAGIC:#x})"));
+        }
+        Ok(capacity as usize)
+    }
+
+    #[must_use]
+    pub(super) fn reply(&self, reply: Reply, sequence: u64) -> &Answer {
+        match reply {
+            Reply::Sync => &self.sync[(sequence & 1) as usize],
+            Reply::Clock => &self.clock,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What is written is what is read: records, the ring between two threads, trace files.
+
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+
+use cxlab_access::record::{MemoryAccess, RECORD_BYTES};
+use cxlab_access::ring::{Reply, Ring};
+use cxlab_access::{BlockId, Consumer, Marker, Peer, Producer, Record};
+use proptest::prelude::*;
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let access = (0u16..512, 0u8..8, any::<bool>(), 0u64..1 << 52, 0u64..1 << 52, any::<bool>()).prop_map(
+        |(instruction, size_log2, store, physical, virtual_page, device)| {
+            Record::Access(MemoryAccess { instruction, size_log2, store, physical, virtual_page, device })
+        },
+    );
+    prop_oneof![
+        any::<u32>().prop_map(|id| Record::Block { block: BlockId(id) }),
+        access,
+        (any::<u32>(), any::<u64>(), any::<u16>()).prop_map(|(id, pc, length)| Record::Define {
+            block: BlockId(id),
+            pc,
+            length
+        }),
+        any::<u64>().prop_map(|sequence| Record::Sync { sequence }),
+        (0u16..512, any::<u64>()).prop_map(|(instruction, sequence)| Record::ClockRead { instruction, sequence }),
+        any::<u64>().prop_map(|until_ps| Record::Idle { until_ps }),
+        any::<u64>().prop_map(|service_ps| Record::Device { service_ps }),
+        any::<u64>().prop_map(|sequence| Record::Settle { sequence }),
+        Just(Record::Mark { marker: Marker::ProgramStart }),
+        Just(Record::End),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_record_survives_its_sixteen_bytes(record in any_record()) {
+        prop_assert_eq!(Record::decode(record.encode()), Some(record));
+    }
+}
+
+#[test]
+fn a_marker_is_the_nop_of_the_documentation() {
+    let bytes = [0x0f, 0x1f, 0x84, 0x00, 0x00, 0x01, 0xc5, 0x1a];
+    assert_eq!(Marker::from_instruction(&bytes), Some(Marker::ProgramStart));
+    assert_eq!(Marker::from_instruction(&bytes[..7]), None);
+    // A compiler's own 8-byte NOP (Intel SDM, NOP: recommended multi-byte sequences) is no marker.
+    assert_eq!(Marker::from_instruction(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0]), None);
+}
+
+fn shared_memory(bytes: usize) -> OwnedFd {
+    // SAFETY: memfd_create gives a new descriptor, which is ours; ftruncate sizes it.
+    unsafe {
+        let fd = libc::memfd_create(c"ring".as_ptr(), 0);
+        assert!(fd >= 0 && libc::ftruncate(fd, bytes as i64) == 0);
+        OwnedFd::from_raw_fd(fd)
+    }
+}
+
+#[test]
+fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
+    const CAPACITY: usize = 256;
+    const COUNT: u64 = 100_000;
+    let memory = shared_memory(Ring::bytes(CAPACITY));
+    let mut producer = Producer::new(Ring::create(memory.as_fd(), CAPACITY).unwrap());
+    let mut consumer = Consumer::new(Ring::open(memory.as_fd()).unwrap());
+    let me = || Peer::open(std::process::id()).unwrap();
+    let code: Vec<u8> = (0..37).collect();
+    let writer = std::thread::spawn({
+        let code = code.clone();
+        move || {
+            let peer = me();
+            let define = Record::Define { block: BlockId(9), pc: 0x1000, length: 37 };
+            producer.define(define, &code, &peer).unwrap();
+            for sequence in 1..=COUNT {
+                producer.push(Record::Sync { sequence }, &peer).unwrap();
+            }
+            producer.wait_for(Reply::Sync, COUNT, &peer).unwrap()
+        }
+    });
+    let peer = me();
+    let mut next = || consumer.pop_wait(&peer, || false).unwrap();
+    let define = Record::decode(next()).unwrap();
+    let payload: Vec<u8> = (0..define.payload_records()).flat_map(|_| next().map(u64::to_le_bytes)).flatten().collect();
+    assert_eq!(payload.len(), 37usize.next_multiple_of(RECORD_BYTES));
+    assert_eq!(payload[..37], code);
+    for sequence in 1..=COUNT {
+        assert_eq!(Record::decode(next()), Some(Record::Sync { sequence }));
+    }
+    // A later answer does not hide the one that is waited for: which is read never depends on who is faster.
+    consumer.answer(Reply::Sync, COUNT, 777);
+    consumer.answer(Reply::Sync, COUNT + 1, 778);
+    assert_eq!(writer.join().unwrap(), 777);
+}
+
+#[test]
+fn a_ring_that_is_none_is_refused() {
+    let memory = shared_memory(Ring::bytes(256));
+    assert!(Ring::open(memory.as_fd()).err().unwrap().to_string().contains("no CXLab ring"));
+    let small = shared_memory(16);
+    assert!(Ring::open(small.as_fd()).err().unwrap().to_string().contains("16 B"));
+}
+
+#[test]
+fn a_wait_ends_when_the_other_process_does() {
+    let memory = shared_memory(Ring::bytes(256));
+    let mut producer = Producer::new(Ring::create(memory.as_fd(), 256).unwrap());
+    let mut child = std::process::Command::new("sleep").arg("0.1").spawn().unwrap();
+    let peer = Peer::open(child.id()).unwrap();
+    assert!(producer.wait_for(Reply::Clock, 1, &peer).is_err());
+    child.wait().unwrap();
+}

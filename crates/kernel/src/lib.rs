@@ -1,0 +1,28 @@
+//! Discrete-event simulation without a word about memory.
+//!
+//! ```text
+//!   quantity  Time, Frequency, Bytes, Bandwidth: made from text that carries a unit
+//!   event     the queue: totally ordered by (time, sequence), so equal inputs give equal bits
+//!   server    what keeps order reserves time ahead; what may reorder schedules an event
+//!   credits   back-pressure: a FIFO of waiters, each woken once
+//!   slab      rows that live while a transaction does, addressed by index
+//!   statistic declared once beside its field: name, unit, description
+//!   random    named streams of random numbers from one seed
+//! ```
+//!
+//! It does not model anything: it knows no address, no cache, no link.
+
+pub mod credits;
+pub mod event;
+pub mod quantity;
+pub mod random;
+pub mod server;
+pub mod slab;
+pub mod statistic;
+
+pub use credits::{Credits, Grant};
+pub use event::EventQueue;
+pub use quantity::{Bandwidth, Bytes, Frequency, QuantityError, Time};
+pub use random::Stream;
+pub use server::Server;
+pub use slab::{Key, Slab};

@@ -1,0 +1,50 @@
+//! A server in order: one customer at a time, first come first served, reserved ahead.
+//!
+//! ```text
+//!   arrivals (in time order) ->  [ waiting ... | busy ]  -> departures
+//! ```
+//!
+//! A wire, a port, a tag pipeline, one direction of a link. Reserving ahead is sound only where arrivals come
+//! in time order; where several ways join, the arrival is an event. A debug assertion holds callers to it.
+
+use crate::Time;
+
+/// When a thing that serves in order is free again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Server {
+    /// end of the last reservation [ps]
+    free_at: Time,
+    /// sum of all reservations [ps], for utilisation
+    busy: Time,
+    /// arrival of the last customer [ps], to check the order
+    arrived: Time,
+}
+
+impl Server {
+    /// Reserve `busy` from `now` on, or from when the server is free: the start of service.
+    pub fn reserve(&mut self, now: Time, busy: Time) -> Time {
+        debug_assert!(now >= self.arrived, "a customer at {now} came after one at {}", self.arrived);
+        self.arrived = now;
+        let start = now.max(self.free_at);
+        self.free_at = start + busy;
+        self.busy += busy;
+        start
+    }
+
+    /// When the last reservation ends.
+    #[must_use]
+    pub fn free_at(&self) -> Time {
+        self.free_at
+    }
+
+    /// Let the sum of reservations begin here.
+    pub fn clear_busy(&mut self) {
+        self.busy = Time::ZERO;
+    }
+
+    /// Time reserved so far; over the elapsed time it is the utilisation.
+    #[must_use]
+    pub fn busy(&self) -> Time {
+        self.busy
+    }
+}
