@@ -1,0 +1,88 @@
+//! How fast the detailed model is, and how much of its peak each part delivers.
+//!
+//! ```text
+//!   cargo run --release -p cxlab-model --example dram              both tables
+//!   cargo run --release -p cxlab-model --example dram -- speed     the speed alone, for a profiler
+//! ```
+
+use std::time::Instant;
+
+use cxlab_kernel::Time;
+use cxlab_model::dram::{AccessKind, DetailedSpec, Memory, Preset, RefreshMode};
+
+#[path = "../tests/dram/harness.rs"]
+#[allow(dead_code)] // the tests use all of it
+mod harness;
+#[path = "../tests/dram/machine.rs"]
+#[allow(dead_code)]
+mod machine;
+
+use harness::{closed, random_mix, sequential_mix, steady_gb_s};
+
+const LINES: u64 = 1 << 24;
+
+fn main() {
+    speed();
+    if std::env::args().nth(1).as_deref() != Some("speed") {
+        peaks();
+    }
+}
+
+/// One DDR5-4800 channel, saturated, random 2:1: detailed; then two channels of as much, coarse.
+fn speed() {
+    let stream = random_mix(2_000_000, LINES, 2, 1);
+    let mut detailed = machine::memory(&machine::server(Preset::Ddr5_4800));
+    let end = time("DDR5-4800, 1 channel, detailed", &mut detailed, &stream);
+    for channel in detailed.stats(end) {
+        for entry in channel.entries {
+            println!("  {:>2} {:24} {}", channel.channel, entry.name, serde_json::to_string(&entry.value).unwrap());
+        }
+    }
+    time("2 x 38.4 GB/s, coarse", &mut machine::coarse(), &stream);
+}
+
+fn time(model: &str, memory: &mut Memory, stream: &[(u64, AccessKind)]) -> Time {
+    let started = Instant::now();
+    let lives = closed(memory, 256, stream);
+    let seconds = started.elapsed().as_secs_f64();
+    let end = lives.iter().map(|life| life.done).max().unwrap_or_default();
+    println!(
+        "{model}: random 2:1, 256 in flight: {:.2} million requests a second, {:.1} GB/s simulated",
+        stream.len() as f64 / seconds / 1e6,
+        (stream.len() * 64) as f64 / end.as_ns()
+    );
+    end
+}
+
+type Stream = Vec<(u64, AccessKind)>;
+
+fn peaks() {
+    println!("\nidle read [ns], and share of the peak delivered with 512 in flight a channel [%]:");
+    println!(
+        "{:<12}{:<11}{:>6} |{:>8}{:>8}{:>8} |{:>8}{:>8}{:>8}",
+        "part", "refresh", "idle", "seq R", "seq 2:1", "seq 1:1", "ran R", "ran 2:1", "ran 1:1"
+    );
+    for preset in Preset::ALL {
+        for refresh in [RefreshMode::AllBank, RefreshMode::SameBank] {
+            let mut spec = machine::server(preset);
+            spec.controller.refresh.value = refresh;
+            let Ok(_) = cxlab_model::dram::Detailed::new(&spec) else { continue };
+            let idle = harness::open(&mut machine::memory(&spec), &[(Time::ZERO, harness::read(0))])[0].latency();
+            print!("{:<12}{:<11}{:>6.1} |", format!("{preset:?}"), format!("{refresh:?}"), idle.as_ns());
+            let mixes: [&dyn Fn(u64, u64) -> Stream; 2] =
+                [&|r, w| sequential_mix(400_000, r, w), &|r, w| random_mix(400_000, LINES, r, w)];
+            for (index, mix) in mixes.iter().enumerate() {
+                for (reads, writes) in [(1, 0), (2, 1), (1, 1)] {
+                    print!("{:>8.1}", 100.0 * efficiency(&spec, &mix(reads, writes)));
+                }
+                print!("{}", if index == 0 { " |" } else { "\n" });
+            }
+        }
+    }
+}
+
+fn efficiency(spec: &DetailedSpec, stream: &Stream) -> f64 {
+    let mut memory: Memory = machine::memory(spec);
+    let lives = closed(&mut memory, 512, stream);
+    steady_gb_s(&lives) / (spec.dram.dram().peak_bytes_per_second() as f64 / 1e9)
+}

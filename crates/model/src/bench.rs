@@ -1,0 +1,148 @@
+//! The bench: a machine driven by synthetic kernels, one point of a curve at a time.
+//!
+//! ```text
+//!   Job (JSON) -> buffers: which lines of which nodes   -> kernels, one a core -> Machine -> Point (JSON)
+//!                 job: what they do, checked                1 latency thread,
+//!                                                           N load threads
+//! ```
+//!
+//! A point runs from caches that are as the kernels leave them, through a ramp that is not counted, until enough
+//! lines have moved. Points know nothing of each other, so a sweep runs them in parallel.
+//!
+//! Not modelled: TLB misses (buffers are of 2 MiB pages, placed at random), the operating system.
+
+mod buffers;
+mod job;
+mod kernels;
+mod point;
+
+use cxlab_kernel::{Stream, Time};
+
+use crate::addr::Hpa;
+use crate::config::CoreSpec;
+use crate::error::ModelError;
+use crate::frontend::{Action, Kernel, Synthetic};
+use crate::machine::Machine;
+use crate::{MachineSpec, request::NodeId};
+
+use buffers::Frames;
+pub use job::{Instruction, Job, Mix, Pattern, Share, Store, StreamKernel, Work};
+use kernels::{Chase, Memo, Thread, Traffic, Triad};
+pub use point::{NodePoint, Point, PortPoint, SocketLinkPoint};
+
+/// Not counted: several times the longest loaded latency of the field (EuroSys'24 figure 3: under 2 us).
+const RAMP: Time = Time::from_ns(20_000);
+/// Counted in pieces of this, until one of the two is reached.
+const PIECE: Time = Time::from_ns(20_000);
+const LEAST: Time = Time::from_ns(60_000);
+const MOST: Time = Time::from_ns(400_000);
+const ENOUGH_LINES: u64 = 120_000;
+/// Batches that `memo` takes the median of (MICRO'23 takes 10,000 on a noisy machine).
+const BATCHES: usize = 500;
+
+type Threads = Vec<Synthetic<Thread>>;
+
+/// Run one point.
+///
+/// # Errors
+/// `ModelError::Inconsistent` names what of the job cannot be, and what is valid.
+pub fn run(job: &Job) -> Result<Point, ModelError> {
+    let spec = MachineSpec::load(&job.machine)?;
+    let inconsistent = |cause| ModelError::Inconsistent { file: "bench".into(), cause };
+    let shares = job.check(&spec).map_err(inconsistent)?;
+    let mut frames = Frames::new(&spec, job.threads + 1);
+    let (mut threads, cores) = program(job, &spec, &shares, &mut frames);
+    let mut machine = Machine::with_cores(spec, &cores, &frames.ranges())?;
+    warm(&mut machine, &mut threads);
+    match job.work {
+        Work::Memo { .. } => batches(&mut machine, &mut threads)?,
+        Work::LoadedLatency { .. } | Work::Stream { .. } => steady(&mut machine, &mut threads)?,
+    }
+    Ok(Point::of(job, &machine, &threads, &shares))
+}
+
+/// What each core runs, and what kind of core it is: a streaming core has its prefetchers' lines under way too.
+fn program(job: &Job, spec: &MachineSpec, shares: &[(NodeId, u32)], frames: &mut Frames) -> (Threads, Vec<CoreSpec>) {
+    let mut buffer = || frames.buffer(shares);
+    let core = &spec.host.core;
+    let streaming = CoreSpec { fill_buffers: core.stream_lines.clone(), ..core.clone() };
+    let (mut threads, mut cores) = (Vec::new(), Vec::new());
+    let mut add = |thread, core: &CoreSpec| {
+        threads.push(Synthetic::new(thread));
+        cores.push(core.clone());
+    };
+    let random = |number: u16| Stream::new(job.seed, &format!("thread {number}"));
+    match job.work {
+        Work::LoadedLatency { mix, store, pattern, latency_thread } => {
+            if latency_thread {
+                add(Thread::Chase(Chase::new(buffer(), random(0))), core);
+            }
+            for number in 1..=job.threads {
+                let delay = core.frequency.cycles(job.delay);
+                let traffic = Traffic::new(buffer(), random(number), mix, store, pattern, delay);
+                let prefetched = pattern == Pattern::Sequential;
+                add(Thread::Traffic(traffic), if prefetched { &streaming } else { core });
+            }
+        }
+        Work::Stream { kernel } => {
+            for _ in 0..job.threads {
+                add(Thread::Triad(Triad::new(buffer(), kernel)), &streaming);
+            }
+        }
+        Work::Memo { instruction } => {
+            add(Thread::Memo(Memo::new(buffer(), random(0), instruction, BATCHES)), core);
+        }
+    }
+    (threads, cores)
+}
+
+/// Leave the caches as the kernels do after a long time: full of the lines that they have stored to.
+fn warm(machine: &mut Machine, threads: &mut Threads) {
+    let host = &machine.spec().host;
+    let lines = |bytes: u64| bytes / crate::addr::LINE_BYTES;
+    let storing: Vec<usize> = (0..threads.len()).filter(|thread| threads[*thread].kernel.stores()).collect();
+    let Some(count) = std::num::NonZeroU64::new(storing.len() as u64) else { return };
+    // Half as much again as the LLC holds: by then nearly every set of its hash is full (Poisson).
+    let each = lines(host.l2.capacity.get()) + lines(host.llc.capacity().get()) * 3 / 2 / count;
+    for _ in 0..each {
+        for &thread in &storing {
+            let (line, store) = loop {
+                if let Some(touched) = touched(threads[thread].kernel.act()) {
+                    break touched;
+                }
+            };
+            machine.warm(thread, line, store);
+        }
+    }
+}
+
+fn touched(action: Action) -> Option<(Hpa, bool)> {
+    match action {
+        Action::Load(line) | Action::Chase(line) => Some((line, false)),
+        Action::Store(line) => Some((line, true)),
+        Action::NonTemporal(_) | Action::Delay(_) | Action::Fence | Action::Settle | Action::End => None,
+    }
+}
+
+fn steady(machine: &mut Machine, threads: &mut Threads) -> Result<(), ModelError> {
+    machine.run_until(threads, RAMP)?;
+    machine.clear_stats(RAMP);
+    let moved = |machine: &Machine| -> u64 {
+        machine.nodes().map(|(stats, _)| stats.loads.get() + stats.stores.get() + stats.write_backs.get()).sum()
+    };
+    let mut until = RAMP;
+    while until - RAMP < LEAST || (until - RAMP < MOST && moved(machine) < ENOUGH_LINES) {
+        until += PIECE;
+        machine.run_until(threads, until)?;
+    }
+    machine.stop_counting(until);
+    Ok(())
+}
+
+/// All batches, then the end.
+fn batches(machine: &mut Machine, threads: &mut Threads) -> Result<(), ModelError> {
+    machine.run(threads, |_| Ok(()))?;
+    machine.drain(threads)?;
+    machine.stop_counting(machine.last_event());
+    Ok(())
+}

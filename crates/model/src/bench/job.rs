@@ -1,0 +1,141 @@
+//! What a point is asked to do, as it crosses from the command line; checked against its machine.
+
+use serde::{Deserialize, Serialize};
+
+use crate::MachineSpec;
+use crate::request::NodeId;
+
+/// A point of a bench.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// a shipped machine's name, or a path
+    pub machine: String,
+    /// pages of the buffers go round these nodes, so many to each
+    pub placement: Vec<Share>,
+    /// load threads
+    pub threads: u16,
+    /// inject delay after every four loads or stores [core cycles]
+    pub delay: u64,
+    pub work: Work,
+    pub seed: u64,
+}
+
+/// A node's share of the pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    pub node: String,
+    pub weight: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Work {
+    /// load threads, and perhaps a latency thread in a random chase
+    LoadedLatency { mix: Mix, store: Store, pattern: Pattern, latency_thread: bool },
+    /// STREAM (McCalpin)
+    Stream { kernel: StreamKernel },
+    /// batches of 16 random accesses to flushed lines (MICRO'23, 4.1)
+    Memo { instruction: Instruction },
+}
+
+/// Lines read to lines written at the memory, ownership reads included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mix {
+    pub reads: u32,
+    pub writes: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Store {
+    /// the line is read to be owned, and written back later
+    Ordinary,
+    /// the line is written past the caches
+    NonTemporal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    Sequential,
+    Random,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StreamKernel {
+    Copy,
+    Scale,
+    Add,
+    Triad,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Instruction {
+    #[serde(rename = "ld")]
+    Load,
+    /// on write-back memory movntdqa is a load (Intel SDM vol. 1, 12.10.3)
+    #[serde(rename = "nt-ld")]
+    NonTemporalLoad,
+    #[serde(rename = "st")]
+    Store,
+    #[serde(rename = "nt-st")]
+    NonTemporalStore,
+}
+
+impl Job {
+    /// Whether the machine can do this; the nodes of the placement by their numbers.
+    pub fn check(&self, spec: &MachineSpec) -> Result<Vec<(NodeId, u32)>, String> {
+        let most = (*spec.host.cores).min(64) as u16;
+        let extra = match self.work {
+            Work::LoadedLatency { latency_thread, mix, store, .. } => {
+                mix.check(store)?;
+                u16::from(latency_thread)
+            }
+            Work::Stream { .. } => 0,
+            Work::Memo { .. } => 1,
+        };
+        let threads = self.threads + extra;
+        if threads == 0 || threads > most {
+            let latency = if extra == 1 { " and one for latency" } else { "" };
+            return Err(format!(
+                "{} load threads{latency} on {}; valid: 1 to {most} threads in all",
+                self.threads, spec.name
+            ));
+        }
+        let mut shares: Vec<(NodeId, u32)> = Vec::new();
+        for Share { node, weight } in &self.placement {
+            let id = spec.node(node)?;
+            if !(1..=255).contains(weight) {
+                return Err(format!("node {node} has weight {weight}; valid: 1 to 255"));
+            }
+            if shares.iter().any(|(other, _)| *other == id) {
+                return Err(format!("node {node} stands twice in the interleave; valid: each node once"));
+            }
+            shares.push((id, *weight));
+        }
+        if shares.is_empty() {
+            return Err("the placement names no node".into());
+        }
+        Ok(shares)
+    }
+}
+
+impl Mix {
+    fn check(self, store: Store) -> Result<(), String> {
+        let Mix { reads, writes } = self;
+        if reads == 0 && writes == 0 {
+            return Err("a mix of 0:0 moves no line; valid: R:W, lines read to lines written, not both 0".into());
+        }
+        if store == Store::Ordinary && writes > reads {
+            return Err(format!(
+                "a mix of {reads}:{writes} with ordinary stores: each reads its line before it writes it, so at most \
+                 half of the lines are written; valid: R >= W, or non-temporal stores"
+            ));
+        }
+        Ok(())
+    }
+}

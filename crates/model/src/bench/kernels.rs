@@ -1,0 +1,219 @@
+//! The kernels: what a latency thread, a load thread, STREAM and memo do.
+
+use cxlab_kernel::{Stream, Time};
+
+use super::buffers::Buffer;
+use super::job::{Instruction, Mix, Pattern, Store, StreamKernel};
+use crate::frontend::{Action, Kernel};
+
+/// What a core runs.
+#[derive(Clone, Debug)]
+pub enum Thread {
+    Chase(Chase),
+    Traffic(Traffic),
+    Triad(Triad),
+    Memo(Memo),
+}
+
+impl Thread {
+    /// Whether it leaves changed lines in the caches for long.
+    pub fn stores(&self) -> bool {
+        match self {
+            Thread::Chase(_) | Thread::Memo(_) => false,
+            Thread::Traffic(traffic) => traffic.mix.writes > 0 && traffic.store == Store::Ordinary,
+            Thread::Triad(_) => true,
+        }
+    }
+}
+
+impl Kernel for Thread {
+    #[inline]
+    fn act(&mut self) -> Action {
+        match self {
+            Thread::Chase(chase) => chase.act(),
+            Thread::Traffic(traffic) => traffic.act(),
+            Thread::Triad(triad) => triad.act(),
+            Thread::Memo(memo) => memo.act(),
+        }
+    }
+
+    fn settled(&mut self, at: Time) {
+        if let Thread::Memo(memo) = self {
+            memo.settled(at);
+        }
+    }
+}
+
+/// The latency thread: each address comes from the line before, at random.
+#[derive(Clone, Debug)]
+pub struct Chase {
+    buffer: Buffer,
+    random: Stream,
+}
+
+impl Chase {
+    pub fn new(buffer: Buffer, random: Stream) -> Chase {
+        Chase { buffer, random }
+    }
+
+    fn act(&mut self) -> Action {
+        Action::Chase(self.buffer.line(self.random.below(self.buffer.lines())))
+    }
+}
+
+/// A load thread: loads and stores in a fixed ratio, a line each, a delay after every four (as the EuroSys'24
+/// artifact's rates at long delays show for all reads: 256 B a delay at 3.0 GHz).
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    buffer: Buffer,
+    random: Stream,
+    mix: Mix,
+    store: Store,
+    pattern: Pattern,
+    delay: Time,
+    /// accesses so far
+    count: u64,
+    /// the delay after this many has been given
+    delayed: u64,
+    /// Bresenham's error: how far stores lag behind their share
+    lag: u32,
+}
+
+impl Traffic {
+    /// Accesses between two delays.
+    const BURST: u64 = 4;
+
+    pub fn new(buffer: Buffer, mut random: Stream, mix: Mix, store: Store, pattern: Pattern, delay: Time) -> Traffic {
+        let count = random.below(buffer.lines()) / Self::BURST * Self::BURST;
+        Traffic { buffer, random, mix, store, pattern, delay, count, delayed: count, lag: 0 }
+    }
+
+    /// Loads and stores in a group: an ordinary store reads its line too.
+    fn shares(&self) -> (u32, u32) {
+        let Mix { reads, writes } = self.mix;
+        match self.store {
+            Store::Ordinary => (reads - writes, writes),
+            Store::NonTemporal => (reads, writes),
+        }
+    }
+
+    #[inline]
+    fn act(&mut self) -> Action {
+        if self.delay > Time::ZERO && self.count.is_multiple_of(Self::BURST) && self.delayed != self.count {
+            self.delayed = self.count;
+            return Action::Delay(self.delay);
+        }
+        let number = match self.pattern {
+            Pattern::Sequential => self.count,
+            Pattern::Random => self.random.below(self.buffer.lines()),
+        };
+        let line = self.buffer.line(number);
+        self.count += 1;
+        let (loads, stores) = self.shares();
+        self.lag += stores;
+        if self.lag < loads + stores {
+            return Action::Load(line);
+        }
+        self.lag -= loads + stores;
+        match self.store {
+            Store::Ordinary => Action::Store(line),
+            Store::NonTemporal => Action::NonTemporal(line),
+        }
+    }
+}
+
+/// A kernel of STREAM over three arrays.
+#[derive(Clone, Debug)]
+pub struct Triad {
+    buffer: Buffer,
+    kernel: StreamKernel,
+    /// lines done
+    count: u64,
+    /// operand of the line that is next
+    operand: usize,
+}
+
+impl Triad {
+    pub fn new(buffer: Buffer, kernel: StreamKernel) -> Triad {
+        Triad { buffer, kernel, count: 0, operand: 0 }
+    }
+
+    /// Arrays read and the one written, a = 0, b = 1, c = 2 (stream.c 5.10).
+    fn arrays(&self) -> (&'static [u64], u64) {
+        match self.kernel {
+            StreamKernel::Copy => (&[0], 2),
+            StreamKernel::Scale => (&[2], 1),
+            StreamKernel::Add => (&[0, 1], 2),
+            StreamKernel::Triad => (&[1, 2], 0),
+        }
+    }
+
+    fn act(&mut self) -> Action {
+        let (read, written) = self.arrays();
+        let third = self.buffer.lines() / 3;
+        let place = self.count % third;
+        if let Some(array) = read.get(self.operand) {
+            self.operand += 1;
+            return Action::Load(self.buffer.line(array * third + place));
+        }
+        (self.operand, self.count) = (0, self.count + 1);
+        Action::Store(self.buffer.line(written * third + place))
+    }
+}
+
+/// Batches of 16 random accesses between fences and clock reads (MICRO'23, 4.1); lines are never met twice in
+/// practice, which is what the flush before each batch is for.
+#[derive(Clone, Debug)]
+pub struct Memo {
+    buffer: Buffer,
+    random: Stream,
+    instruction: Instruction,
+    left: usize,
+    /// place in the batch
+    step: u64,
+    begun: Option<Time>,
+    /// time of each batch
+    pub batches: Vec<Time>,
+}
+
+impl Memo {
+    /// Accesses of a batch.
+    pub const BATCH: u64 = 16;
+
+    pub fn new(buffer: Buffer, random: Stream, instruction: Instruction, batches: usize) -> Memo {
+        Memo { buffer, random, instruction, left: batches, step: 0, begun: None, batches: Vec::new() }
+    }
+
+    fn act(&mut self) -> Action {
+        if self.left == 0 {
+            return Action::End;
+        }
+        self.step += 1;
+        match self.step {
+            1 => Action::Settle,
+            step if step <= 1 + Self::BATCH => self.access(),
+            step if step == 2 + Self::BATCH => Action::Fence,
+            _ => {
+                self.step = 0;
+                self.left -= 1;
+                Action::Settle
+            }
+        }
+    }
+
+    fn access(&mut self) -> Action {
+        let line = self.buffer.line(self.random.below(self.buffer.lines()));
+        match self.instruction {
+            Instruction::Load | Instruction::NonTemporalLoad => Action::Load(line),
+            Instruction::Store => Action::Store(line),
+            Instruction::NonTemporalStore => Action::NonTemporal(line),
+        }
+    }
+
+    fn settled(&mut self, at: Time) {
+        match self.begun.take() {
+            None => self.begun = Some(at),
+            Some(begun) => self.batches.push(at - begun),
+        }
+    }
+}

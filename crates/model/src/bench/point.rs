@@ -1,0 +1,170 @@
+//! A point as it is told: latency by stage, bandwidth, and what every part of the way was busy with.
+
+use std::collections::BTreeMap;
+
+use cxlab_kernel::Time;
+use cxlab_kernel::statistic::{Entry, Group, Value};
+use serde::Serialize;
+
+use super::Threads;
+use super::job::{Job, Work};
+use super::kernels::{Memo, Thread};
+use crate::addr::LINE_BYTES;
+use crate::machine::{Machine, PortStats, StageTimes};
+use crate::request::{NodeId, Stage};
+
+type Statistics = BTreeMap<&'static str, Value>;
+
+/// One point of a curve. Bandwidths in 10^6 B/s.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// inject delay [core cycles]
+    pub delay: u64,
+    /// of the latency thread; of all loads where there is none; `memo`: median batch over 16 accesses
+    pub latency_ns: Option<f64>,
+    /// where that latency goes; the sum is `latency_ns`
+    pub stages_ns: BTreeMap<&'static str, f64>,
+    /// read and written at the memories; `stream`: as STREAM counts, without ownership reads
+    pub bandwidth_mb_s: f64,
+    pub read_mb_s: f64,
+    pub write_mb_s: f64,
+    pub simulated_us: f64,
+    /// samples of the latency
+    pub loads: u64,
+    pub nodes: BTreeMap<String, NodePoint>,
+    pub socket_link: Option<SocketLinkPoint>,
+}
+
+/// A node that has moved lines.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodePoint {
+    pub read_mb_s: f64,
+    pub write_mb_s: f64,
+    /// of all threads' loads
+    pub mean_load_latency_ns: Option<f64>,
+    pub p99_load_latency_ns: Option<f64>,
+    /// requests that found the home agents' tables of requests full
+    pub table_full_events: u64,
+    pub ports: Vec<PortPoint>,
+}
+
+/// A root port with its device, or the channels of a node without.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PortPoint {
+    /// share of the reads and writes that found their row open
+    pub row_hit_share: Option<f64>,
+    /// root_port, m2s, device, s2m
+    pub cxl: BTreeMap<&'static str, Statistics>,
+    pub channels: Vec<Statistics>,
+}
+
+/// The link to the other socket.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SocketLinkPoint {
+    pub out_utilisation: f64,
+    pub back_utilisation: f64,
+    pub snoop_filter_full_events: u64,
+}
+
+impl Point {
+    pub(super) fn of(job: &Job, machine: &Machine, threads: &Threads, shares: &[(NodeId, u32)]) -> Point {
+        let elapsed = machine.counted();
+        let rate = |lines: u64| (lines * LINE_BYTES) as f64 / elapsed.as_seconds() / 1e6;
+        let nodes: BTreeMap<_, _> = shares
+            .iter()
+            .map(|(id, _)| (machine.spec().nodes[usize::from(id.0)].name.clone(), NodePoint::of(machine, *id)))
+            .collect();
+        let sum = |of: fn(&crate::machine::NodeStats) -> u64| machine.nodes().map(|(stats, _)| of(stats)).sum::<u64>();
+        let (reads, writes) = (sum(|node| node.loads.get() + node.stores.get()), sum(|node| node.write_backs.get()));
+        let (loads, stages) = watched(job, machine);
+        let mut point = Point {
+            delay: job.delay,
+            latency_ns: (loads > 0).then(|| stages.iter().copied().sum::<Time>().as_ns() / loads as f64),
+            stages_ns: mean_stages(loads, &stages),
+            bandwidth_mb_s: rate(reads + writes),
+            read_mb_s: rate(reads),
+            write_mb_s: rate(writes),
+            simulated_us: elapsed.as_ns() / 1e3,
+            loads,
+            nodes,
+            socket_link: machine.socket_link().map(|link| SocketLinkPoint {
+                out_utilisation: link.out_busy.sum().as_seconds() / elapsed.as_seconds(),
+                back_utilisation: link.back_busy.sum().as_seconds() / elapsed.as_seconds(),
+                snoop_filter_full_events: link.snoop_filter_full.get(),
+            }),
+        };
+        match job.work {
+            Work::LoadedLatency { .. } => {}
+            // A store is one line read for ownership and, by STREAM, one line of result.
+            Work::Stream { .. } => point.bandwidth_mb_s = rate(reads),
+            Work::Memo { .. } => point.latency_ns = median_access(threads),
+        }
+        point
+    }
+}
+
+/// The latency thread's loads, or everybody's.
+fn watched(job: &Job, machine: &Machine) -> (u64, StageTimes) {
+    let latency_thread = matches!(job.work, Work::LoadedLatency { latency_thread: true, .. });
+    let cores = &machine.loads()[..if latency_thread { 1 } else { machine.loads().len() }];
+    let mut stages = StageTimes::default();
+    for core in cores {
+        for (sum, span) in stages.iter_mut().zip(core.stages) {
+            *sum += span;
+        }
+    }
+    (cores.iter().map(|core| core.count).sum(), stages)
+}
+
+fn mean_stages(loads: u64, stages: &StageTimes) -> BTreeMap<&'static str, f64> {
+    let spent = Stage::ALL.iter().zip(stages).filter(|(_, sum)| **sum > Time::ZERO);
+    spent.map(|(stage, sum)| (stage.name(), sum.as_ns() / loads as f64)).collect()
+}
+
+fn median_access(threads: &Threads) -> Option<f64> {
+    let Thread::Memo(memo) = &threads.first()?.kernel else { return None };
+    let mut batches = memo.batches.clone();
+    batches.sort();
+    batches.get(batches.len() / 2).map(|batch| batch.as_ns() / Memo::BATCH as f64)
+}
+
+impl NodePoint {
+    fn of(machine: &Machine, id: NodeId) -> NodePoint {
+        let elapsed = machine.counted();
+        let rate = |lines: u64| (lines * LINE_BYTES) as f64 / elapsed.as_seconds() / 1e6;
+        let number = usize::from(id.0);
+        let (stats, _) = machine.nodes().nth(number).expect("the node is of the machine");
+        let latency = &stats.load_latency;
+        let some = latency.count() > 0;
+        NodePoint {
+            read_mb_s: rate(stats.loads.get() + stats.stores.get()),
+            write_mb_s: rate(stats.write_backs.get()),
+            mean_load_latency_ns: some.then(|| latency.mean_ns()),
+            p99_load_latency_ns: some.then(|| latency.quantile_ns(0.99)),
+            table_full_events: machine.table_full_events().nth(number).expect("the node is of the machine"),
+            ports: machine.ports(id).map(|port| PortPoint::of(&port)).collect(),
+        }
+    }
+}
+
+impl PortPoint {
+    fn of(stats: &PortStats) -> PortPoint {
+        let named = |entries: Vec<Entry>| -> Statistics {
+            entries.into_iter().map(|entry| (entry.name, entry.value)).collect()
+        };
+        let parts = stats.expander.iter().flat_map(|expander| {
+            expander.parts().map(|(name, group): (&'static str, &dyn Group)| (name, named(group.entries())))
+        });
+        let channels: Vec<_> = stats.channels.iter().map(|channel| named(channel.entries.clone())).collect();
+        let total = |name: &str| -> u64 {
+            let count = |channel: &Statistics| match channel.get(name) {
+                Some(Value::Count(count)) => *count,
+                _ => 0,
+            };
+            channels.iter().map(count).sum()
+        };
+        let hits = total("row_hits");
+        let all = hits + total("row_misses") + total("row_conflicts");
+        PortPoint { row_hit_share: (all > 0).then(|| hits as f64 / all as f64), cxl: parts.collect(), channels }
+    }
+}

@@ -1,0 +1,17 @@
+//! Caches: who holds a line.
+//!
+//! ```text
+//!   core: L1 -- victims --> L2 -- victims, clean or changed --> LLC slices -- changed victims --> memory
+//!          ^----------------- fills from memory go to L2 and L1 -------------------------------------'
+//! ```
+//!
+//! L1 and L2 belong to a core; the LLC is a non-inclusive victim cache, as Intel's servers have had since
+//! Skylake (Intel SDM vol. 3; MICRO'23 section 2.2). Not modelled: instruction caches, prefetchers, sectors.
+
+mod geometry;
+mod private;
+mod tags;
+
+pub use geometry::{CacheSpec, LlcSpec};
+pub use private::{Hit, Private};
+pub use tags::{Tags, Victim};

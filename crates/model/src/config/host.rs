@@ -1,0 +1,119 @@
+//! A host: its cores, caches and mesh.
+
+use cxlab_kernel::{Frequency, Time};
+use serde::{Deserialize, Serialize};
+
+use super::{Cycles, Sourced};
+use crate::cache::{CacheSpec, LlcSpec};
+
+/// A processor as a host file describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostSpec {
+    pub name: String,
+    pub description: String,
+    /// physical cores of a socket
+    pub cores: Sourced<u32>,
+    pub core: CoreSpec,
+    pub latency: LatencySpec,
+    pub l1: CacheSpec,
+    pub l2: CacheSpec,
+    pub llc: LlcSpec,
+    pub mesh: MeshSpec,
+    pub home: HomeSpec,
+}
+
+/// The home agents, one beside each LLC slice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HomeSpec {
+    /// table of requests of one slice: lines on their way to or from memory [entries]
+    pub requests: Sourced<u32>,
+}
+
+/// The out-of-order window and its queues.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreSpec {
+    pub frequency: Sourced<Frequency>,
+    /// what rdtsc counts at
+    pub tsc: Sourced<Frequency>,
+    /// instructions renamed and dispatched in a cycle
+    pub dispatch_width: Sourced<u32>,
+    /// instructions retired in a cycle
+    pub commit_width: Sourced<u32>,
+    /// reorder buffer [instructions]
+    pub reorder_buffer: Sourced<u32>,
+    /// loads between dispatch and commit
+    pub load_queue: Sourced<u32>,
+    /// stores between dispatch and the L1
+    pub store_queue: Sourced<u32>,
+    /// L1 misses that are under way beyond L2 at once [lines]
+    pub fill_buffers: Sourced<u32>,
+    /// lines that a core keeps under way on a sequential stream, prefetches into L2 and LLC included; what the
+    /// bench gives a streaming core in the place of its fill buffers, until the core has prefetchers
+    pub stream_lines: Sourced<u32>,
+    /// from a mispredicted branch's result to the first instruction of the right way [core cycles]
+    pub branch_refill: Sourced<Cycles>,
+    /// a load or store that goes to a device and not to memory
+    pub device_access: Sourced<Time>,
+}
+
+/// From operands to result, by class of instruction [core cycles].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencySpec {
+    pub integer: Sourced<Cycles>,
+    pub multiply: Sourced<Cycles>,
+    pub divide: Sourced<Cycles>,
+    pub vector: Sourced<Cycles>,
+    pub float_add: Sourced<Cycles>,
+    pub float_multiply: Sourced<Cycles>,
+    pub float_divide: Sourced<Cycles>,
+    pub locked: Sourced<Cycles>,
+    pub serialising: Sourced<Cycles>,
+}
+
+/// Distances on the chip, one way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeshSpec {
+    /// from the address to a known LLC miss: L1 and L2 look-up, mesh, slice; the rest of the LLC's latency is
+    /// the way back
+    pub to_home: Sourced<Time>,
+    /// from the home agent to a memory controller or a root port
+    pub home_to_memory: Sourced<Time>,
+}
+
+impl HostSpec {
+    /// From the home agent back to the core.
+    #[must_use]
+    pub fn from_home(&self) -> Time {
+        self.llc.latency.since(*self.mesh.to_home)
+    }
+
+    /// What must hold for a core to run at all.
+    pub fn check(&self) -> Result<(), String> {
+        let core = &self.core;
+        for (what, value) in [
+            ("cores", *self.cores),
+            ("core.dispatch_width", *core.dispatch_width),
+            ("core.commit_width", *core.commit_width),
+            ("core.reorder_buffer", *core.reorder_buffer),
+            ("core.load_queue", *core.load_queue),
+            ("core.store_queue", *core.store_queue),
+            ("core.fill_buffers", *core.fill_buffers),
+            ("core.stream_lines", *core.stream_lines),
+            ("home.requests", *self.home.requests),
+        ] {
+            if value == 0 || value > 4096 {
+                return Err(format!("{what} = {value}; valid: 1 to 4096"));
+            }
+        }
+        if *self.mesh.to_home > *self.llc.latency {
+            let (way, all) = (*self.mesh.to_home, *self.llc.latency);
+            return Err(format!("mesh.to_home = {way} is more than llc.latency = {all}, of which it is a part"));
+        }
+        self.l1.tags("l1").and(self.l2.tags("l2")).and(self.llc.tags()).map(drop)
+    }
+}

@@ -1,0 +1,55 @@
+//! Width: so many instructions a cycle, in order.
+
+use cxlab_kernel::Time;
+
+/// Slots of a stage that handles `width` instructions a cycle in order.
+#[derive(Clone, Debug)]
+pub struct Slots {
+    /// the cycle of the last slot given
+    cycle: Time,
+    /// slots given in it
+    used: u32,
+    width: u32,
+    period: Time,
+}
+
+/// The front end: dispatch in program order.
+pub type Front = Slots;
+
+impl Slots {
+    pub fn new(period: Time, width: u32) -> Slots {
+        Slots { cycle: Time::ZERO, used: 0, width, period }
+    }
+
+    /// The cycle of the last slot given.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.cycle
+    }
+
+    /// No slot before `time`.
+    #[inline]
+    pub fn advance_to(&mut self, time: Time) {
+        if time > self.cycle {
+            self.cycle = time;
+            self.used = 0;
+        }
+    }
+
+    /// When the next slot is.
+    #[inline]
+    pub fn next(&self) -> Time {
+        if self.used == self.width { self.cycle + self.period } else { self.cycle }
+    }
+
+    /// Take the next slot.
+    #[inline]
+    pub fn take(&mut self) -> Time {
+        if self.used == self.width {
+            self.cycle += self.period;
+            self.used = 0;
+        }
+        self.used += 1;
+        self.cycle
+    }
+}

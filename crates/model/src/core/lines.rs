@@ -1,0 +1,43 @@
+//! The lines that instructions of the window touch, kept until they are committed.
+
+use std::collections::VecDeque;
+
+use crate::frontend::LineAccess;
+
+/// A queue of lines with positions that stay.
+#[derive(Debug, Default)]
+pub struct Lines {
+    queue: VecDeque<LineAccess>,
+    /// position of the queue's first line
+    first: u64,
+}
+
+/// Lines of one instruction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Span {
+    start: u64,
+    count: u32,
+}
+
+impl Span {
+    pub const EMPTY: Span = Span { start: 0, count: 0 };
+}
+
+impl Lines {
+    pub fn push(&mut self, accesses: &[LineAccess]) -> Span {
+        let start = self.first + self.queue.len() as u64;
+        self.queue.extend(accesses);
+        Span { start, count: accesses.len() as u32 }
+    }
+
+    #[inline]
+    pub fn get(&self, span: Span, index: u32) -> Option<LineAccess> {
+        (index < span.count).then(|| self.queue[(span.start - self.first) as usize + index as usize])
+    }
+
+    /// Forget the lines of the oldest instruction that has any.
+    pub fn pop(&mut self, span: Span) {
+        self.queue.drain(..span.count as usize);
+        self.first += u64::from(span.count);
+    }
+}

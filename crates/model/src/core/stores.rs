@@ -1,0 +1,99 @@
+//! The store queue: from dispatch until the line is changed in L1, in program order.
+//!
+//! A store asks for its line when it is committed, so several lines can be under way; it leaves the queue when
+//! its own line is there and all stores before it have left (x86-TSO; Intel SDM vol. 3, 8.2.2).
+
+use cxlab_kernel::Time;
+
+use super::order::StoreNumber;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Store {
+    /// when it was committed; `None` before
+    committed: Option<Time>,
+    /// lines that are not there yet
+    waiting: u32,
+    /// when the last of its lines came [ps]
+    filled: Time,
+    /// when it left the queue [ps]; only meaningful below `drained`
+    left: Time,
+}
+
+/// Stores between dispatch and L1.
+#[derive(Debug)]
+pub struct StoreQueue {
+    ring: Box<[Store]>,
+    dispatched: StoreNumber,
+    drained: StoreNumber,
+    /// when the last store left
+    last: Time,
+    period: Time,
+}
+
+impl StoreQueue {
+    pub fn new(entries: u32, period: Time) -> StoreQueue {
+        let ring = vec![Store::default(); entries as usize].into();
+        StoreQueue { ring, dispatched: 0, drained: 0, last: Time::ZERO, period }
+    }
+
+    fn place(&self, number: StoreNumber) -> usize {
+        (number % self.ring.len() as u64) as usize
+    }
+
+    /// When the next store finds a free entry; `None` if that is not known yet.
+    #[inline]
+    pub fn room_at(&self) -> Option<Time> {
+        let Some(before) = self.dispatched.checked_sub(self.ring.len() as u64) else { return Some(Time::ZERO) };
+        (before < self.drained).then(|| self.ring[self.place(before)].left)
+    }
+
+    /// When the last store left, if all have.
+    pub fn all_left(&self) -> Option<Time> {
+        (self.drained == self.dispatched).then_some(self.last)
+    }
+
+    /// Whether the store is in the queue at `at`.
+    #[inline]
+    pub fn holds(&self, number: StoreNumber, at: Time) -> bool {
+        let forgotten = self.dispatched - number > self.ring.len() as u64;
+        !forgotten && (number >= self.drained || self.ring[self.place(number)].left > at)
+    }
+
+    pub fn dispatch(&mut self) -> StoreNumber {
+        let number = self.dispatched;
+        self.dispatched += 1;
+        let place = self.place(number);
+        self.ring[place] = Store::default();
+        number
+    }
+
+    /// The store is committed; `waiting` of its lines are on their way, the others are there at `filled`.
+    pub fn commit(&mut self, number: StoreNumber, at: Time, waiting: u32, filled: Time) {
+        let place = self.place(number);
+        let store = &mut self.ring[place];
+        store.committed = Some(at);
+        store.waiting += waiting;
+        store.filled = store.filled.max(filled);
+        self.drain();
+    }
+
+    /// One of its lines has come.
+    pub fn filled(&mut self, number: StoreNumber, at: Time) {
+        let place = self.place(number);
+        let store = &mut self.ring[place];
+        store.waiting -= 1;
+        store.filled = store.filled.max(at);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while self.drained < self.dispatched {
+            let place = self.place(self.drained);
+            let store = &mut self.ring[place];
+            let Some(committed) = store.committed.filter(|_| store.waiting == 0) else { return };
+            store.left = committed.max(store.filled).max(self.last + self.period);
+            self.last = store.left;
+            self.drained += 1;
+        }
+    }
+}

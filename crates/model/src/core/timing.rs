@@ -1,0 +1,55 @@
+//! A core's constants, as times: derived once from the host file.
+
+use cxlab_kernel::Time;
+
+use crate::config::HostSpec;
+use crate::frontend::Class;
+
+/// What the hot path adds up.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    /// a cycle
+    pub period: Time,
+    /// load to use of an L1 hit
+    pub l1: Time,
+    /// load to use of an L2 hit
+    pub l2: Time,
+    /// from a branch that was not guessed to the first instruction behind it
+    pub refill: Time,
+    /// an access to a device's registers
+    pub device_access: Time,
+    latency: [Time; Class::ALL.len()],
+}
+
+impl Timing {
+    pub fn new(host: &HostSpec) -> Timing {
+        let clock = *host.core.frequency;
+        let table = &host.latency;
+        let cycles = |class| match class {
+            Class::Move => 0,
+            Class::Integer => table.integer.0,
+            Class::Multiply => table.multiply.0,
+            Class::Divide => table.divide.0,
+            Class::Vector => table.vector.0,
+            Class::FloatAdd => table.float_add.0,
+            Class::FloatMultiply => table.float_multiply.0,
+            Class::FloatDivide => table.float_divide.0,
+            Class::Locked => table.locked.0,
+            Class::Serialising => table.serialising.0,
+        };
+        Timing {
+            period: clock.period(),
+            l1: clock.cycles(host.l1.latency.0),
+            l2: clock.cycles(host.l2.latency.0),
+            refill: clock.cycles(host.core.branch_refill.0),
+            device_access: *host.core.device_access,
+            latency: Class::ALL.map(|class| clock.cycles(cycles(class))),
+        }
+    }
+
+    /// From the last operand to the result.
+    #[inline]
+    pub fn latency(&self, class: Class) -> Time {
+        self.latency[class as usize]
+    }
+}

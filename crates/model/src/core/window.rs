@@ -1,0 +1,229 @@
+//! The window: one row of time stamps for each instruction between dispatch and commit.
+//!
+//! ```text
+//!   entry: address ready --loads issue--> data ready --latency--> complete --in order--> commit
+//!             ^ waits for registers          ^ waits for registers and lines
+//! ```
+//!
+//! A row outlives its commit by a window's length, so that its commit time can be asked for when its place is
+//! taken again. Who waits for a value that is not known is in a list that hangs on the producer.
+
+use std::num::NonZeroU32;
+
+use cxlab_kernel::Time;
+
+use super::forward::LastStore;
+use super::lines::Span;
+use super::order::{Sequence, StoreNumber};
+use crate::frontend::RegisterSet;
+
+/// Who waits for a value, and what for.
+#[derive(Clone, Copy, Debug)]
+pub enum Waiter {
+    Address(Sequence),
+    Data(Sequence),
+    Store(StoreNumber),
+}
+
+/// A list of waiters, in the arena of the window.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waiters(Option<NonZeroU32>);
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    waiter: Waiter,
+    next: Waiters,
+}
+
+/// An instruction of the window.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// the latest of the addresses' registers that is known
+    pub address_ready: Time,
+    /// the latest of the other operands and lines that is known
+    pub data_ready: Time,
+    /// registers of the address that are not known
+    pub address_waits: u32,
+    /// other operands and lines that are not known
+    pub data_waits: u32,
+    /// from operands to result
+    pub latency: Time,
+    pub complete: Option<Time>,
+    /// when it was committed [ps]; only meaningful once it is
+    pub commit: Time,
+    pub waiters: Waiters,
+    pub lines: Span,
+    pub load: bool,
+    pub store: Option<StoreNumber>,
+    /// the last store before to what its first load reads
+    pub source: Option<LastStore>,
+    pub kernel: bool,
+}
+
+/// Rows of time stamps.
+#[derive(Debug)]
+pub struct Window {
+    ring: Box<[Entry]>,
+    size: u64,
+    next: Sequence,
+    committed: Sequence,
+    /// last writer of each register; `None` before the first
+    writers: [Option<Sequence>; RegisterSet::COUNT],
+    /// commit times of the last loads
+    load_commits: Box<[Time]>,
+    loads_dispatched: u64,
+    loads_committed: u64,
+    links: Vec<Link>,
+    free: Waiters,
+}
+
+const EMPTY: Entry = Entry {
+    address_ready: Time::ZERO,
+    data_ready: Time::ZERO,
+    address_waits: 0,
+    data_waits: 0,
+    latency: Time::ZERO,
+    complete: None,
+    commit: Time::ZERO,
+    waiters: Waiters(None),
+    lines: Span::EMPTY,
+    load: false,
+    store: None,
+    source: None,
+    kernel: false,
+};
+
+impl Window {
+    pub fn new(size: u32, load_queue: u32) -> Window {
+        // Twice the window: a row keeps its commit time until the instruction a window later has asked for it.
+        let rows = (2 * size as usize).next_power_of_two();
+        Window {
+            ring: vec![EMPTY; rows].into(),
+            size: u64::from(size),
+            next: 0,
+            committed: 0,
+            writers: [None; RegisterSet::COUNT],
+            load_commits: vec![Time::ZERO; load_queue as usize].into(),
+            loads_dispatched: 0,
+            loads_committed: 0,
+            links: Vec::with_capacity(1024),
+            free: Waiters(None),
+        }
+    }
+
+    #[inline]
+    pub fn entry(&mut self, sequence: Sequence) -> &mut Entry {
+        let place = sequence as usize & (self.ring.len() - 1);
+        &mut self.ring[place]
+    }
+
+    #[inline]
+    pub fn all_committed(&self) -> bool {
+        self.committed == self.next
+    }
+
+    /// The instruction that was dispatched last.
+    pub fn last(&self) -> Sequence {
+        self.next - 1
+    }
+
+    /// Whether the instruction's row has been taken by a later one.
+    #[inline]
+    pub fn has_forgotten(&self, sequence: Sequence) -> bool {
+        self.next - sequence >= self.ring.len() as u64
+    }
+
+    /// When the next instruction finds a free row; `None` if that is not known yet.
+    #[inline]
+    pub fn room_at(&mut self) -> Option<Time> {
+        let Some(before) = self.next.checked_sub(self.size) else { return Some(Time::ZERO) };
+        (before < self.committed).then(|| self.entry(before).commit)
+    }
+
+    /// When the next load finds a free entry of the load queue; `None` if that is not known yet.
+    #[inline]
+    pub fn load_room_at(&self) -> Option<Time> {
+        let length = self.load_commits.len() as u64;
+        let Some(before) = self.loads_dispatched.checked_sub(length) else { return Some(Time::ZERO) };
+        (before < self.loads_committed).then(|| self.load_commits[(before % length) as usize])
+    }
+
+    /// A new row at the end.
+    #[inline]
+    pub fn push(&mut self, dispatched: Time) -> Sequence {
+        let sequence = self.next;
+        self.next += 1;
+        *self.entry(sequence) = Entry { address_ready: dispatched, data_ready: dispatched, ..EMPTY };
+        sequence
+    }
+
+    pub fn count_load(&mut self) {
+        self.loads_dispatched += 1;
+    }
+
+    /// The oldest row, if it is complete and not committed.
+    #[inline]
+    pub fn head(&mut self) -> Option<(Sequence, Time)> {
+        if self.committed == self.next {
+            return None;
+        }
+        let head = self.committed;
+        self.entry(head).complete.map(|complete| (head, complete))
+    }
+
+    /// The oldest row is committed.
+    pub fn commit_head(&mut self, at: Time) {
+        let head = self.committed;
+        self.entry(head).commit = at;
+        if self.entry(head).load {
+            let place = (self.loads_committed % self.load_commits.len() as u64) as usize;
+            self.load_commits[place] = at;
+            self.loads_committed += 1;
+        }
+        self.committed += 1;
+    }
+
+    /// When the register's value is there, or on whom to wait. A writer that is committed has long been there.
+    #[inline]
+    pub fn value(&mut self, register: usize) -> Result<Time, Sequence> {
+        let Some(writer) = self.writers[register].filter(|writer| !self.has_forgotten(*writer)) else {
+            return Ok(Time::ZERO);
+        };
+        self.entry(writer).complete.ok_or(writer)
+    }
+
+    #[inline]
+    pub fn set_writer(&mut self, register: usize, sequence: Sequence) {
+        self.writers[register] = Some(sequence);
+    }
+
+    /// Put a waiter in front of a list: the new list.
+    pub fn link(&mut self, waiter: Waiter, next: Waiters) -> Waiters {
+        let link = Link { waiter, next };
+        if let Some(place) = self.free.0 {
+            let index = place.get() as usize - 1;
+            self.free = self.links[index].next;
+            self.links[index] = link;
+            return Waiters(Some(place));
+        }
+        self.links.push(link);
+        Waiters(NonZeroU32::new(self.links.len() as u32))
+    }
+
+    /// Take the first waiter off a list: it and the rest.
+    pub fn unlink(&mut self, list: Waiters) -> Option<(Waiter, Waiters)> {
+        let place = list.0?;
+        let index = place.get() as usize - 1;
+        let Link { waiter, next } = self.links[index];
+        self.links[index].next = self.free;
+        self.free = Waiters(Some(place));
+        Some((waiter, next))
+    }
+
+    /// Let `waiter` wait for the result of `producer`.
+    pub fn wait_for(&mut self, producer: Sequence, waiter: Waiter) {
+        let list = self.entry(producer).waiters;
+        let list = self.link(waiter, list);
+        self.entry(producer).waiters = list;
+    }
+}

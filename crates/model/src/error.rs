@@ -1,0 +1,40 @@
+//! What can go wrong, with a stable code, the cause and the next step.
+
+use std::path::PathBuf;
+
+use cxlab_access::trace::TraceError;
+
+/// An error of the model; the code stays the same for as long as the project lives.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    #[error("CFG001: cannot read {path}: {cause}")]
+    Unreadable { path: PathBuf, cause: std::io::Error },
+    #[error("CFG002: {file}:{line}:{column}: {cause}")]
+    Invalid { file: String, line: usize, column: usize, cause: String },
+    #[error("CFG003: there is no {kind} `{name}`; valid: {valid}")]
+    UnknownName { kind: &'static str, name: String, valid: String },
+    #[error("CFG004: {file}: {cause}")]
+    Inconsistent { file: String, cause: String },
+    #[error("RUN001: the stream of the guest is damaged: {cause}; record it again, or report a bug of CXLab")]
+    Stream { cause: String },
+    #[error("RUN002: nothing can happen any more: {who} waits for {what} since {since}; report a bug of CXLab")]
+    Deadlock { who: String, what: String, since: cxlab_kernel::Time },
+    #[error("RUN003: the physical address {address:#x} belongs to no memory of machine {machine}: {ranges}")]
+    NoMemory { address: u64, machine: String, ranges: String },
+    #[error("RUN004: cannot write {path}: {cause}")]
+    Unwritable { path: PathBuf, cause: std::io::Error },
+    #[error("RUN005: the ring cannot be used: {cause}")]
+    Ring { cause: std::io::Error },
+    #[error("RUN006: the trace gave {recorded} ps at answer {index}, this machine gives {replayed} ps")]
+    Diverged { index: u64, recorded: u64, replayed: u64 },
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+impl ModelError {
+    /// The stable code, such as `CFG002`.
+    #[must_use]
+    pub fn code(&self) -> String {
+        self.to_string().chars().take_while(|c| *c != ':').collect()
+    }
+}

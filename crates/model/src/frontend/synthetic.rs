@@ -1,0 +1,108 @@
+//! Synthetic kernels as a feed: a program that a [`Kernel`] writes as it goes, one action at a time.
+//!
+//! ```text
+//!   Kernel::act -> Action: load | chase | store | delay | settle -> Step + lines -> core
+//! ```
+//!
+//! Each load and store is one instruction that touches one line, as vector code of 64 B does. Not modelled: loop
+//! and address arithmetic, which a wide core hides behind memory.
+
+use cxlab_kernel::Time;
+
+use super::{Block, Feed, Instruction, LineAccess, Step};
+use crate::addr::Hpa;
+use crate::error::ModelError;
+
+/// What a kernel does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// load a line whose address is known
+    Load(Hpa),
+    /// load a line whose address comes from the load before
+    Chase(Hpa),
+    /// store to a line that is owned first
+    Store(Hpa),
+    /// store past the caches
+    NonTemporal(Hpa),
+    /// let time pass in a loop
+    Delay(Time),
+    /// wait until all before is committed and every store has left the core
+    Fence,
+    /// wait until all before is committed, and tell the kernel the time
+    Settle,
+    End,
+}
+
+/// A program that writes itself.
+pub trait Kernel {
+    fn act(&mut self) -> Action;
+
+    /// The time at a `Settle`.
+    fn settled(&mut self, at: Time);
+}
+
+/// The instructions of kernels, decoded from their bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Prototypes {
+    load: Instruction,
+    chase: Instruction,
+    store: Instruction,
+}
+
+impl Default for Prototypes {
+    fn default() -> Self {
+        let one = |bytes: &[u8]| Block::decode(0, bytes).instructions[0];
+        Prototypes {
+            load: one(&[0x48, 0x8b, 0x01]),  // mov rax, [rcx]
+            chase: one(&[0x48, 0x8b, 0x00]), // mov rax, [rax]
+            store: one(&[0x48, 0x89, 0x11]), // mov [rcx], rdx
+        }
+    }
+}
+
+/// A kernel as the feed of a core.
+#[derive(Clone, Debug)]
+pub struct Synthetic<K> {
+    pub kernel: K,
+    prototypes: Prototypes,
+    access: Option<LineAccess>,
+}
+
+impl<K> Synthetic<K> {
+    pub fn new(kernel: K) -> Self {
+        Synthetic { kernel, prototypes: Prototypes::default(), access: None }
+    }
+}
+
+impl<K: Kernel> Feed for Synthetic<K> {
+    #[inline]
+    fn next(&mut self) -> Result<Step, ModelError> {
+        let Prototypes { load, chase, store } = self.prototypes;
+        let (instruction, line, is_store, non_temporal) = match self.kernel.act() {
+            Action::Load(line) => (load, line, false, false),
+            Action::Chase(line) => (chase, line, false, false),
+            Action::Store(line) => (store, line, true, false),
+            Action::NonTemporal(line) => (store, line, true, true),
+            Action::Delay(span) => return Ok(Step::Delay { span }),
+            Action::Fence => return Ok(Step::Fence),
+            Action::Settle => return Ok(Step::Settle { sequence: 0 }),
+            Action::End => return Ok(Step::End),
+        };
+        self.access = Some(LineAccess { line, word: line.get() / 8, store: is_store, device: false, non_temporal });
+        Ok(Step::Execute { instruction, kernel: false, outcome: None })
+    }
+
+    #[inline]
+    fn accesses(&self) -> &[LineAccess] {
+        self.access.as_slice()
+    }
+
+    fn answer_sync(&mut self, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
+        Ok(())
+    }
+
+    fn answer_clock(&mut self, _sequence: u64, ps: u64) -> Result<(), ModelError> {
+        self.kernel.settled(Time::from_ps(ps));
+        Ok(())
+    }
+}

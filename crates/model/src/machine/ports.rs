@@ -1,0 +1,261 @@
+//! Where requests, channels and CXL paths meet the event queue: each asks, the machine schedules.
+
+use cxlab_kernel::{EventQueue, Grant, Key, Slab, Time};
+
+use super::port::{Port, PortId};
+use super::{Event, Shared};
+use crate::addr::{Dpa, Hpa};
+use crate::cache::Victim;
+use crate::config::Socket;
+use crate::core::{RequestKey, Uncore};
+use crate::error::ModelError;
+use crate::request::{CoreId, Op, Request, Stage};
+use crate::{cxl, dram};
+
+impl Uncore for Shared {
+    fn next_event(&self) -> Option<Time> {
+        self.queue.next_at()
+    }
+
+    fn resume(&mut self, core: CoreId, at: Time) {
+        self.queue.schedule(at, Event::Resume(core));
+    }
+
+    fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time) -> Result<RequestKey, ModelError> {
+        let node = self.home.node(line).ok_or_else(|| ModelError::NoMemory {
+            address: line.get(),
+            machine: "that runs".into(),
+            ranges: self.home.ranges(),
+        })?;
+        Ok(self.requests.insert(Request::new(line, op, core, node, born)))
+    }
+
+    fn depart(&mut self, key: RequestKey, at: Time) {
+        let request = &mut self.requests[key];
+        // A buffer that came free while the address was still being made is not waited for.
+        let at = at.max(request.born());
+        request.stamp(Stage::FillBuffer, at);
+        self.queue.schedule(at + self.home.to_home, Event::Home(key));
+    }
+
+    fn victim(&mut self, victim: Victim, at: Time) {
+        if let Some(line) = self.home.take_in(victim) {
+            self.write_back(line, at);
+        }
+    }
+}
+
+/// What a port may do: schedule its events and stamp its requests.
+struct Desk<'a> {
+    port: PortId,
+    queue: &'a mut EventQueue<Event>,
+    requests: &'a mut Slab<Request>,
+}
+
+/// The channels of a node without CXL.
+struct Local<'a>(Desk<'a>);
+
+impl dram::Driver for Local<'_> {
+    fn wake(&mut self, at: Time, wake: dram::Wake) {
+        self.0.queue.schedule(at, Event::Channel(self.0.port, wake));
+    }
+
+    fn done(&mut self, at: Time, tag: dram::Tag) {
+        let key = Key::from_index(tag.0);
+        self.0.requests[key].stamp(Stage::Media, at);
+        self.0.queue.schedule(at, Event::Answered(key));
+    }
+}
+
+/// The channels behind a device: what is done goes back into the CXL path.
+struct Behind<'a>(Desk<'a>);
+
+impl dram::Driver for Behind<'_> {
+    fn wake(&mut self, at: Time, wake: dram::Wake) {
+        self.0.queue.schedule(at, Event::Channel(self.0.port, wake));
+    }
+
+    fn done(&mut self, at: Time, tag: dram::Tag) {
+        self.0.queue.schedule(at, Event::MediaDone(Key::from_index(tag.0)));
+    }
+}
+
+/// A CXL path.
+struct Link<'a>(Desk<'a>);
+
+impl cxl::Driver for Link<'_> {
+    fn wake(&mut self, at: Time, wake: cxl::Wake) {
+        self.0.queue.schedule(at, Event::Expander(self.0.port, wake));
+    }
+
+    fn media(&mut self, at: Time, _dpa: Dpa, _kind: cxl::AccessKind, tag: cxl::Tag) {
+        self.0.queue.schedule(at, Event::Media(Key::from_index(tag.0)));
+    }
+
+    fn stamp(&mut self, tag: cxl::Tag, stage: cxl::Stage, at: Time) {
+        let stage = match stage {
+            cxl::Stage::RootPortQueue => Stage::RootPortQueue,
+            cxl::Stage::HostOut => Stage::HostOut,
+            cxl::Stage::LinkM2s => Stage::LinkM2s,
+            cxl::Stage::DeviceIn => Stage::DeviceIn,
+            cxl::Stage::DeviceQueue => Stage::DeviceQueue,
+            cxl::Stage::Media => Stage::Media,
+            cxl::Stage::LinkS2m => Stage::LinkS2m,
+            cxl::Stage::HostIn => Stage::HostIn,
+        };
+        self.0.requests[Key::from_index(tag.0)].stamp(stage, at);
+    }
+
+    fn done(&mut self, at: Time, tag: cxl::Tag) {
+        self.0.queue.schedule(at, Event::Answered(Key::from_index(tag.0)));
+    }
+}
+
+impl Shared {
+    /// A port, and a desk for it to work at.
+    fn at_port(&mut self, port: PortId) -> (&mut Port, Desk<'_>) {
+        let Shared { queue, requests, ports, .. } = self;
+        (&mut ports[usize::from(port.0)], Desk { port, queue, requests })
+    }
+
+    fn place(&self, request: &Request) -> (PortId, Dpa) {
+        self.nodes[usize::from(request.node.0)].locate(self.home.offset(request.line))
+    }
+
+    /// A request has its entry in the table of requests and leaves for its memory.
+    pub(super) fn leave_home(&mut self, now: Time, key: RequestKey) {
+        let request = &mut self.requests[key];
+        request.stamp(Stage::HomeQueue, now);
+        request.entered = true;
+        let away = self.nodes[usize::from(request.node.0)].socket == Socket::Other;
+        let at = now + self.home.to_memory;
+        self.queue.schedule(at, if away { Event::Cross(key) } else { Event::Memory(key) });
+    }
+
+    /// A request reaches the socket-to-socket link.
+    pub(super) fn cross(&mut self, now: Time, key: RequestKey) {
+        let request = &mut self.requests[key];
+        request.stamp(Stage::HomeToMemory, now);
+        let link = self.socket_link.as_mut().expect("a node of the other socket has a link");
+        let there = link.send_out(now, request.op == Op::WriteBack);
+        request.stamp(Stage::SocketLinkOut, there);
+        self.queue.schedule(there, Event::RemoteHome(key));
+    }
+
+    /// A request reaches the other socket's home agent.
+    pub(super) fn remote_home(&mut self, now: Time, key: RequestKey) {
+        let link = self.socket_link.as_mut().expect("it came over the link");
+        let (port, _) = self.nodes[usize::from(self.requests[key].node.0)].locate(0);
+        let cxl = matches!(self.ports[usize::from(port.0)], Port::Cxl(..));
+        if !cxl {
+            let at = now + link.coherence_check + self.home.to_memory;
+            self.queue.schedule(at, Event::Memory(key));
+        } else if link.snoop_filter.take(key) == Grant::Now {
+            self.tracked(now, key);
+        } else {
+            link.stats.snoop_filter_full.increment();
+        }
+    }
+
+    /// The remote snoop filter has an entry for the request.
+    fn tracked(&mut self, now: Time, key: RequestKey) {
+        let link = self.socket_link.as_ref().expect("it came over the link");
+        self.queue.schedule(now + link.look_up + self.home.to_memory, Event::Memory(key));
+    }
+
+    /// A request reaches its memory controller or root port.
+    pub(super) fn arrive(&mut self, now: Time, key: RequestKey) {
+        let node = usize::from(self.requests[key].node.0);
+        let away = self.nodes[node].socket == Socket::Other;
+        let request = &mut self.requests[key];
+        request.stamp(if away { Stage::RemoteHome } else { Stage::HomeToMemory }, now);
+        let write = request.op == Op::WriteBack;
+        if write {
+            self.nodes[node].written();
+        }
+        let (port, dpa) = self.place(&self.requests[key]);
+        let (port, desk) = self.at_port(port);
+        match port {
+            Port::Dram(memory) => {
+                let access = dram::Access { dpa, kind: dram_kind(write), tag: dram::Tag(key.index()) };
+                memory.arrive(now, access, &mut Local(desk));
+            }
+            Port::Cxl(expander, _) => {
+                let kind = if write { cxl::AccessKind::Write } else { cxl::AccessKind::Read };
+                expander.arrive(now, cxl::Access { dpa, kind, tag: cxl::Tag(key.index()) }, &mut Link(desk));
+            }
+        }
+    }
+
+    /// The memory has answered: back to the home agent, over the link if the memory is of the other socket.
+    pub(super) fn answered(&mut self, now: Time, key: RequestKey) {
+        let request = &self.requests[key];
+        if self.nodes[usize::from(request.node.0)].socket == Socket::Own {
+            return self.go_home(now, key);
+        }
+        let (port, _) = self.place(request);
+        if matches!(self.ports[usize::from(port.0)], Port::Cxl(..)) {
+            let link = self.socket_link.as_mut().expect("it came over the link");
+            if let Some(next) = link.snoop_filter.give_back() {
+                self.tracked(now, next);
+            }
+        }
+        self.queue.schedule(now + self.home.to_memory, Event::CrossBack(key));
+    }
+
+    /// An answer reaches the socket-to-socket link.
+    pub(super) fn cross_back(&mut self, now: Time, key: RequestKey) {
+        let request = &mut self.requests[key];
+        let link = self.socket_link.as_mut().expect("it came over the link");
+        let here = link.send_back(now, request.op != Op::WriteBack);
+        request.stamp(Stage::SocketLinkBack, here);
+        self.go_home(here, key);
+    }
+
+    /// From memory controller, root port or link at `at` to the home agent and the core.
+    fn go_home(&mut self, at: Time, key: RequestKey) {
+        let request = &mut self.requests[key];
+        match request.op {
+            Op::WriteBack => self.queue.schedule(at, Event::Written(key)),
+            Op::Load | Op::Own => {
+                let home = at + self.home.to_memory;
+                let core = home + self.home.from_home;
+                request.stamp(Stage::MemoryToHome, home);
+                request.stamp(Stage::FromHome, core);
+                self.queue.schedule(core, Event::Fill(key));
+            }
+            Op::NonTemporal => unreachable!("the home agent takes these over"),
+        }
+    }
+
+    pub(super) fn channel_wake(&mut self, now: Time, port: PortId, wake: dram::Wake) {
+        let (port, desk) = self.at_port(port);
+        match port {
+            Port::Dram(memory) => memory.wake(now, wake, &mut Local(desk)),
+            Port::Cxl(_, memory) => memory.wake(now, wake, &mut Behind(desk)),
+        }
+    }
+
+    pub(super) fn expander_wake(&mut self, now: Time, port: PortId, wake: cxl::Wake) {
+        let (Port::Cxl(expander, _), desk) = self.at_port(port) else { unreachable!("only CXL paths ask for this") };
+        expander.wake(now, wake, &mut Link(desk));
+    }
+
+    pub(super) fn media(&mut self, now: Time, key: RequestKey) {
+        let request = &self.requests[key];
+        let (port, dpa) = self.place(request);
+        let access = dram::Access { dpa, kind: dram_kind(request.op == Op::WriteBack), tag: dram::Tag(key.index()) };
+        let (Port::Cxl(_, memory), desk) = self.at_port(port) else { unreachable!("only CXL paths have media") };
+        memory.arrive(now, access, &mut Behind(desk));
+    }
+
+    pub(super) fn media_done(&mut self, now: Time, key: RequestKey) {
+        let (port, _) = self.place(&self.requests[key]);
+        let (Port::Cxl(expander, _), desk) = self.at_port(port) else { unreachable!("only CXL paths have media") };
+        expander.media_done(now, cxl::Tag(key.index()), &mut Link(desk));
+    }
+}
+
+fn dram_kind(write: bool) -> dram::AccessKind {
+    if write { dram::AccessKind::Write } else { dram::AccessKind::Read }
+}

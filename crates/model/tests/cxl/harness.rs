@@ -1,0 +1,260 @@
+//! A path on a bench: a closed loop of accesses in front of an expander, a media with one latency behind it.
+//!
+//! ```text
+//!   window of accesses -> Expander -> media: `latency`, at most one line each `gap` -> Expander -> next access
+//! ```
+
+#![allow(dead_code)] // the tests and the examples each use a part
+
+use std::path::PathBuf;
+
+use cxlab_kernel::{EventQueue, Server, Stream, Time};
+use cxlab_model::addr::Dpa;
+use cxlab_model::cxl::{Access, AccessKind, Driver, Expander, ExpanderSpec, Occupancy, Stage, Tag, Wake};
+
+/// A device file of the project.
+pub fn device(name: &str) -> ExpanderSpec {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../data/devices/{name}.toml"));
+    ExpanderSpec::read(&file).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Every device file of the project: its stem and text.
+pub fn device_files() -> Vec<(String, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/devices");
+    let paths = std::fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("it lists").path());
+    let read = |path: PathBuf| {
+        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a plain name").to_owned();
+        (name, std::fs::read_to_string(path).expect("it reads"))
+    };
+    paths.map(read).collect()
+}
+
+/// Lines read to lines written.
+#[derive(Clone, Copy, Debug)]
+pub struct Mix {
+    pub reads: u32,
+    pub writes: u32,
+}
+
+/// The media: one latency, and at most one line each gap.
+#[derive(Clone, Copy, Debug)]
+pub struct Media {
+    pub latency: Time,
+    pub gap: Time,
+}
+
+impl Media {
+    pub fn fixed(latency: Time) -> Media {
+        Media { latency, gap: Time::ZERO }
+    }
+}
+
+/// What happens on the bench.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    Arrive(AccessKind, Tag),
+    Path(Wake),
+    Media(Tag),
+    MediaDone(Tag),
+    Done(Tag),
+}
+
+/// What the home agent sees of one access.
+#[derive(Clone, Debug)]
+pub struct Life {
+    pub started: Time,
+    pub stamps: Vec<(Stage, Time)>,
+    pub ended: Time,
+}
+
+impl Life {
+    /// Time spent in each stage, in order.
+    pub fn stages(&self) -> Vec<(Stage, Time)> {
+        let mut since = self.started;
+        self.stamps.iter().map(|&(stage, at)| (stage, at - std::mem::replace(&mut since, at))).collect()
+    }
+}
+
+/// The machine's side: events, media, and a record of lives where one is kept.
+#[derive(Debug, Default)]
+pub struct Machine {
+    pub queue: EventQueue<Event>,
+    /// by tag, if kept
+    pub lives: Option<Vec<Life>>,
+    /// lines that were handed to the media
+    pub handed: u64,
+}
+
+impl Driver for Machine {
+    fn wake(&mut self, at: Time, wake: Wake) {
+        self.queue.schedule(at, Event::Path(wake));
+    }
+
+    fn media(&mut self, at: Time, _dpa: Dpa, _kind: AccessKind, tag: Tag) {
+        self.handed += 1;
+        self.queue.schedule(at, Event::Media(tag));
+    }
+
+    fn stamp(&mut self, tag: Tag, stage: Stage, at: Time) {
+        if let Some(lives) = &mut self.lives {
+            lives[tag.0 as usize].stamps.push((stage, at));
+        }
+    }
+
+    fn done(&mut self, at: Time, tag: Tag) {
+        self.queue.schedule(at, Event::Done(tag));
+    }
+}
+
+/// What a closed loop came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// lines read while it was counted
+    pub reads: u64,
+    /// lines written while it was counted
+    pub writes: u64,
+    /// how long that was
+    pub elapsed: Time,
+    /// accesses altogether
+    pub accesses: u64,
+    /// events altogether
+    pub events: u64,
+}
+
+impl Run {
+    /// Reads and writes together.
+    pub fn gb_s(&self) -> f64 {
+        64.0 * (self.reads + self.writes) as f64 / self.elapsed.as_ns()
+    }
+}
+
+/// Reads and writes in random order, in blocks of 32 times the mix.
+struct Order {
+    mix: Mix,
+    /// reads and writes left of the block
+    left: (u32, u32),
+    stream: Stream,
+}
+
+impl Order {
+    fn draw(&mut self) -> AccessKind {
+        if self.left == (0, 0) {
+            self.left = (32 * self.mix.reads, 32 * self.mix.writes);
+        }
+        let (reads, writes) = &mut self.left;
+        if self.stream.below(u64::from(*reads + *writes)) < u64::from(*reads) {
+            *reads -= 1;
+            AccessKind::Read
+        } else {
+            *writes -= 1;
+            AccessKind::Write
+        }
+    }
+}
+
+pub struct Bench {
+    pub path: Expander,
+    pub machine: Machine,
+    media: Media,
+    media_port: Server,
+    /// media answers at multiples of this only, so that responses are ready together
+    pub align_media: Option<Time>,
+}
+
+impl Bench {
+    pub fn new(spec: &ExpanderSpec, media: Media) -> Bench {
+        let path = Expander::new(spec, Stream::new(1, "flit errors")).unwrap_or_else(|error| panic!("{error}"));
+        let machine = Machine::default();
+        Bench { path, machine, media, media_port: Server::default(), align_media: None }
+    }
+
+    /// One access on a path at rest.
+    pub fn alone(&mut self, kind: AccessKind) -> Life {
+        self.together(&[(Time::ZERO, kind)]).remove(0)
+    }
+
+    /// Accesses that start at given times, in that order, with their stamps.
+    pub fn together(&mut self, accesses: &[(Time, AccessKind)]) -> Vec<Life> {
+        self.watch_timed(accesses, |_, _| {})
+    }
+
+    /// The same, with a look at every buffer after each event.
+    pub fn watch(&mut self, accesses: &[(Time, AccessKind)], mut look: impl FnMut(Occupancy)) -> Vec<Life> {
+        self.watch_timed(accesses, |_, seen| look(seen))
+    }
+
+    /// The same, with the time.
+    pub fn watch_timed(&mut self, accesses: &[(Time, AccessKind)], mut look: impl FnMut(Time, Occupancy)) -> Vec<Life> {
+        let life = |&(started, _): &(Time, AccessKind)| Life { started, stamps: Vec::new(), ended: Time::ZERO };
+        self.machine.lives = Some(accesses.iter().map(life).collect());
+        for (index, (at, kind)) in accesses.iter().enumerate() {
+            self.machine.queue.schedule(*at, Event::Arrive(*kind, Tag(index as u32)));
+        }
+        while !self.machine.queue.is_empty() {
+            if let Some((at, Tag(tag))) = self.step() {
+                self.machine.lives.as_mut().expect("lives are kept")[tag as usize].ended = at;
+            }
+            let now = self.machine.queue.now();
+            look(now, self.path.occupancy(now));
+        }
+        self.machine.lives.take().expect("lives are kept")
+    }
+
+    /// `window` accesses in flight until `accesses` have come; reads and writes in random order, in each block
+    /// exactly as many as the mix has. Counted from when a tenth is done until the last comes.
+    pub fn closed_loop(&mut self, window: u32, mix: Mix, accesses: u64) -> Run {
+        let mut kinds = Vec::with_capacity(window as usize);
+        let mut order = Order { mix, left: (0, 0), stream: Stream::new(1, "order") };
+        for tag in 0..window {
+            kinds.push(order.draw());
+            self.arrive(Time::ZERO, Tag(tag), kinds[tag as usize]);
+        }
+        let (mut started, mut done, mut events, mut warm) = (u64::from(window), 0, 0, Time::ZERO);
+        let mut run = Run { reads: 0, writes: 0, elapsed: Time::ZERO, accesses: 0, events: 0 };
+        while !self.machine.queue.is_empty() {
+            events += 1;
+            let Some((now, tag)) = self.step() else { continue };
+            let kind = &mut kinds[tag.0 as usize];
+            done += 1;
+            if done == accesses / 10 {
+                warm = now;
+            } else if done > accesses / 10 && started < accesses {
+                match kind {
+                    AccessKind::Read => run.reads += 1,
+                    AccessKind::Write => run.writes += 1,
+                }
+                run.elapsed = now - warm;
+            }
+            if started < accesses {
+                started += 1;
+                *kind = order.draw();
+                let kind = *kind;
+                self.arrive(now, tag, kind);
+            }
+        }
+        Run { accesses: done, events, ..run }
+    }
+
+    fn arrive(&mut self, now: Time, tag: Tag, kind: AccessKind) {
+        let access = Access { dpa: Dpa::new(u64::from(tag.0) * 64), kind, tag };
+        self.path.arrive(now, access, &mut self.machine);
+    }
+
+    /// Take one event; an access that is done with it, if one is.
+    fn step(&mut self) -> Option<(Time, Tag)> {
+        let (now, event) = self.machine.queue.pop()?;
+        match event {
+            Event::Arrive(kind, tag) => self.arrive(now, tag, kind),
+            Event::Path(wake) => self.path.wake(now, wake, &mut self.machine),
+            Event::Media(tag) => {
+                let start = self.media_port.reserve(now, self.media.gap);
+                let done = start + self.media.latency;
+                let done = self.align_media.map_or(done, |step| step * done.as_ps().div_ceil(step.as_ps()));
+                self.machine.queue.schedule(done, Event::MediaDone(tag));
+            }
+            Event::MediaDone(tag) => self.path.media_done(now, tag, &mut self.machine),
+            Event::Done(tag) => return Some((now, tag)),
+        }
+        None
+    }
+}

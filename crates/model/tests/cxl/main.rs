@@ -1,0 +1,12 @@
+//! The CXL path, held to the specification's arithmetic and to the laws of queues.
+
+mod bad_input;
+mod decoder;
+mod dev_load;
+mod gaps;
+mod harness;
+mod laws;
+mod link_bound;
+mod packing;
+mod retry;
+mod zero_load;

@@ -1,0 +1,126 @@
+//! Known gaps: each test says how the model errs today and fails on the day when it no longer does.
+//! The rows are those of DEVIATIONS.md.
+
+mod support;
+
+use cxlab_kernel::Time;
+use cxlab_model::summary::Summary;
+use support::{GIB, load, run, shuffled, store};
+
+#[test]
+fn mod_1_the_wrong_path_touches_nothing() {
+    // Silicon would fetch and load behind a wrong guess: here only what was executed exists.
+    let (machine, _) = run("8468v-asic", |script| {
+        let mut coin = cxlab_kernel::Stream::new(1, "coin");
+        for line in 0..1_000 {
+            script.independent_load(line * 64).branch(1, coin.below(2) == 1);
+        }
+    });
+    assert_eq!(Summary::of(&machine).nodes["dram"].loads, 1_000);
+}
+
+#[test]
+fn mod_2_code_is_never_fetched() {
+    // A megabyte of NOPs, each executed once: silicon would read 16,384 lines of it.
+    let (machine, _) = run("8468v-asic", |script| {
+        for _ in 0..(1 << 17) {
+            script.instruction(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0], &[]);
+        }
+    });
+    assert_eq!(Summary::of(&machine).nodes["dram"].read_bytes, 0);
+}
+
+#[test]
+fn mod_3_addresses_are_translated_at_no_cost() {
+    // 16,384 lines of L2's capacity, one to a page: silicon walks page tables for them (2,048 L2 TLB entries).
+    const LINES: u64 = 1 << 14;
+    let (_, times) = run("8468v-asic", |script| {
+        for _ in 0..2 {
+            // One line a page, spread over the sets of the caches.
+            for line in 0..LINES {
+                script.chase(line * 4096 + line / 32 % 64 * 64);
+            }
+            script.settle();
+        }
+    });
+    let per_load = (times[1] - times[0]).as_ns() / LINES as f64;
+    assert!((per_load - 15.0 / 3.8).abs() < 0.1, "{per_load} ns");
+}
+
+#[test]
+fn mod_4_nothing_is_prefetched() {
+    let (machine, _) = run("8468v-asic", |script| {
+        for line in 0..10_000 {
+            script.independent_load(line * 64);
+        }
+    });
+    let dram = &Summary::of(&machine).nodes["dram"];
+    assert_eq!((dram.loads, dram.read_bytes), (10_000, 640_000));
+}
+
+#[test]
+fn mod_5_a_non_temporal_store_reads_its_line() {
+    let (machine, _) = run("8468v-asic", |script| {
+        for line in 0..1_000 {
+            script.instruction(&[0x48, 0x0f, 0xc3, 0x11], &[store(line * 64)]); // movnti [rcx], rdx
+        }
+        // The last stores leave their queue while these wait.
+        shuffled(GIB, GIB, 1_000).for_each(|address| {
+            script.chase(address);
+        });
+    });
+    assert_eq!(Summary::of(&machine).nodes["dram"].stores, 1_000);
+}
+
+#[test]
+fn mod_6_clflush_leaves_the_line_where_it_is() {
+    let (machine, _) = run("8468v-asic", |script| {
+        script.chase(0);
+        script.instruction(&[0x0f, 0xae, 0x38], &[]); // clflush [rax]: QEMU tells no access
+        script.chase(0);
+    });
+    assert_eq!(Summary::of(&machine).nodes["dram"].loads, 1);
+}
+
+#[test]
+fn mod_7_ports_do_not_bound_loads() {
+    // Golden Cove loads three times a cycle at most (Intel optimization manual, 2.1.1).
+    const COUNT: u64 = 60_000;
+    let (_, times) = run("8468v-asic", |script| {
+        script.independent_load(0).settle();
+        for _ in 0..COUNT {
+            script.independent_load(0);
+        }
+    });
+    let per_cycle = COUNT as f64 / ((times[1] - times[0]).as_ns() * 3.8);
+    assert!(per_cycle > 5.5, "{per_cycle}");
+}
+
+#[test]
+fn mod_8_an_instruction_is_one_unit_of_width() {
+    // Six read-modify-writes a cycle: silicon has four micro-operations in each.
+    const COUNT: u64 = 60_000;
+    let (_, times) = run("8468v-asic", |script| {
+        for index in 0..COUNT {
+            let word = index % 64 * 8;
+            script.instruction(&[0x48, 0x01, 0x11], &[load(word), store(word)]);
+        }
+    });
+    assert!(COUNT as f64 / (times[0].as_ns() * 3.8) > 0.9);
+}
+
+#[test]
+fn mod_9_a_wait_for_the_clock_is_a_barrier() {
+    // What follows rdtsc is dispatched after it has committed; silicon lets it overtake.
+    let time = |barrier: bool| {
+        let (_, times) = run("8468v-asic", |script| {
+            script.independent_load(0);
+            if barrier {
+                script.settle(); // what a clock read does once it is dispatched
+            }
+            script.independent_load(3 * 64);
+        });
+        *times.last().unwrap()
+    };
+    assert!(time(true) >= time(false) + Time::from_ns(100));
+}

@@ -1,0 +1,101 @@
+//! What one load costs: the figures of the papers and of the host file, and the sum of the stages.
+
+mod support;
+
+use cxlab_kernel::Time;
+use cxlab_model::MachineSpec;
+use cxlab_model::config::Path;
+use cxlab_model::dram::MemorySpec;
+use cxlab_model::request::NodeId;
+use cxlab_model::summary::Summary;
+use support::{GIB, run, shuffled};
+
+/// Mean time of a load of a random chase over lines that no cache holds [ns].
+fn chase_ns(machine: &str, base: u64) -> f64 {
+    const COUNT: u64 = 20_000;
+    let (_, times) = run(machine, |script| {
+        shuffled(base, GIB, COUNT).for_each(|address| {
+            script.chase(address);
+        });
+    });
+    times[0].as_ns() / COUNT as f64
+}
+
+#[test]
+fn a_random_chase_reads_the_plateaus_of_cxl_dmsim_figure_10() {
+    // DDR-L 130 ns, CXL-ASIC 284 ns, CXL-FPGA 375 ns, within 1 %: calibrated so.
+    for (machine, base, wanted) in
+        [("8468v-asic", 0, 130.0), ("8468v-asic", GIB, 284.0), ("8468v-fpga", 0, 130.0), ("8468v-fpga", GIB, 375.0)]
+    {
+        let found = chase_ns(machine, base);
+        assert!((found / wanted - 1.0).abs() < 0.01, "{machine} at {base:#x}: {found:.1} ns, wanted {wanted} ns");
+    }
+}
+
+#[test]
+fn a_load_alone_takes_the_sum_of_its_stages_exactly() {
+    for machine in cxlab_model::config::machine_names() {
+        let spec = MachineSpec::load(&machine).unwrap();
+        for node in 0..spec.nodes.len() as u16 {
+            let (_, times) = run(&machine, |script| {
+                script.chase(u64::from(node) * GIB);
+            });
+            let wanted = spec.idle_latency(NodeId(node));
+            match &spec.nodes[usize::from(node)].path {
+                Path::Dram { memory: MemorySpec::Coarse(_) } | Path::Cxl { memory: MemorySpec::Coarse(_), .. } => {
+                    assert_eq!(times[0], wanted, "{machine} node {node}");
+                }
+                // A command waits for an edge of its DRAM's clock, at most tCK = 833 ps (JESD79-4C, DDR4-2400).
+                Path::Dram { .. } | Path::Cxl { .. } => {
+                    let (least, most) = (times[0].min(wanted), times[0].max(wanted));
+                    assert!(most - least <= Time::from_ps(834), "{machine} node {node}: {} for {wanted}", times[0]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_stages_of_a_summary_add_up_to_its_mean_latency() {
+    let (machine, _) = run("8468v-asic", |script| {
+        for address in shuffled(GIB, GIB, 5_000) {
+            script.independent_load(address);
+        }
+    });
+    let summary = Summary::of(&machine);
+    let cxl = &summary.nodes["cxl"];
+    let sum: f64 = cxl.stages_ns.values().sum();
+    assert!((sum - cxl.mean_load_latency_ns.unwrap()).abs() < 1e-6);
+    assert_eq!((cxl.loads, cxl.read_bytes, summary.nodes["dram"].loads), (5_000, 5_000 * 64, 0));
+    assert!(cxl.stages_ns.contains_key("fill_buffer") && cxl.stages_ns.contains_key("link_s2m"));
+}
+
+#[test]
+fn caches_answer_in_the_time_that_the_host_file_gives() {
+    // 16 KiB fits L1 (5 cycles at 3.8 GHz), 1 MiB fits L2 (15 cycles), 32 MiB fits the LLC (33 ns).
+    for (bytes, wanted) in [(16 << 10, 5.0 / 3.8), (1 << 20, 15.0 / 3.8), (32 << 20, 33.0)] {
+        let lines = bytes / 64;
+        let (_, times) = run("8468v-asic", |script| {
+            for _ in 0..2 {
+                shuffled(0, bytes, lines).for_each(|address| {
+                    script.chase(address);
+                });
+                script.settle();
+            }
+        });
+        let found = (times[1] - times[0]).as_ns() / lines as f64;
+        assert!((found / wanted - 1.0).abs() < 0.02, "{bytes} B: {found:.2} ns, wanted {wanted:.2} ns");
+    }
+}
+
+#[test]
+fn a_dependent_addition_takes_a_cycle() {
+    let (_, times) = run("8468v-asic", |script| {
+        for _ in 0..3_800 {
+            script.serial_add();
+        }
+    });
+    // 3,800 cycles at 3.8 GHz are 1 us; the picosecond rounds a cycle of 263.16 ps to 263.
+    assert!((times[0].as_ns() - 1000.0).abs() < 2.0, "{}", times[0]);
+    assert!(times[0] > Time::from_ns(998));
+}
