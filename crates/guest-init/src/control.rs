@@ -1,0 +1,45 @@
+//! The guest's end of the control port: events out, requests in.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::error::{Doing, Error, Result};
+use crate::protocol::{Event, Request};
+
+/// Sends events.
+pub struct Events(File);
+
+/// Receives requests.
+pub struct Requests(BufReader<File>);
+
+pub fn split(port: File) -> Result<(Events, Requests)> {
+    let reader = port.try_clone().doing(|| "duplicating the control port".to_owned())?;
+    Ok((Events(port), Requests(BufReader::new(reader))))
+}
+
+impl Events {
+    pub fn send(&mut self, event: &Event) -> Result<()> {
+        let mut line = serde_json::to_vec(event).expect("events have no non-string keys");
+        line.push(b'\n');
+        self.0.write_all(&line).doing(|| "writing to the control port".to_owned())
+    }
+}
+
+impl Requests {
+    /// The next request; blocks.
+    pub fn receive(&mut self) -> Result<Request> {
+        // A read returns 0 both before the kernel has learnt that the host is connected and after the host has gone.
+        const ATTEMPTS: u32 = 2000;
+        let mut line = String::new();
+        for _ in 0..ATTEMPTS {
+            self.0.read_line(&mut line).doing(|| "reading the control port".to_owned())?;
+            if line.ends_with('\n') {
+                return serde_json::from_str(&line).map_err(|source| Error::Request { line, source });
+            }
+            sleep(Duration::from_millis(1));
+        }
+        Err(Error::HostGone)
+    }
+}

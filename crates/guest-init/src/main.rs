@@ -1,0 +1,158 @@
+//! PID 1 of the simulated machine: mounts the host's tree, runs one program, reports, powers off.
+//!
+//! ```text
+//!   modules -> tree -> ports -> ready -> (run) -> program between two markers -> files written -> exit -> power off
+//! ```
+//!
+//! While the program runs init does nothing of its own: it sleeps in waitpid, and its pumps sleep until the program writes or
+//! the host sends input.
+
+mod control;
+mod error;
+mod kernel_log;
+mod marker;
+mod network;
+mod placement;
+mod port;
+mod program;
+mod protocol;
+mod srat;
+mod stdio;
+mod tree;
+mod upper;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::reboot::{RebootMode, reboot};
+use nix::sys::utsname::uname;
+use nix::unistd::sethostname;
+
+use crate::control::{Events, Requests};
+use crate::error::{Doing, Error, Result};
+use crate::kernel_log::KernelLog;
+use crate::port::Ports;
+use crate::program::{Program, Stdio};
+use crate::protocol::{Event, Exit, Request, Stdin, Step, Stream};
+use crate::stdio::{Closer, Input, Output};
+
+fn main() {
+    if std::process::id() != 1 {
+        eprintln!("cxlab-guest-init is PID 1 of a simulated machine; `cxlab run` starts it");
+        std::process::exit(125);
+    }
+    if let Err(error) = boot() {
+        report(&error);
+    }
+    let Err(errno) = reboot(RebootMode::RB_POWER_OFF);
+    panic!("power off: {errno}");
+}
+
+/// On the console, which the host keeps as console.log.
+fn report(error: &Error) {
+    eprintln!("cxlab-guest-init: {}: {error}", error.code());
+}
+
+fn boot() -> Result<()> {
+    tree::mount_kernel_file_systems(Path::new("/"))?;
+    tree::load_modules()?;
+    let ports = Ports::open()?;
+    let (mut events, requests) = control::split(ports.control)?;
+    let streams = Streams { stdin: ports.stdin, stdout: ports.stdout, stderr: ports.stderr };
+    match serve(&mut events, requests, streams) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            events.send(&Event::Failed { code: error.code(), message: error.to_string() })?;
+            // The host ends the machine when it has read this; should it not, power off.
+            thread::sleep(Duration::from_secs(2));
+            Err(error)
+        }
+    }
+}
+
+/// The program's streams, on the ports' side.
+struct Streams {
+    stdin: File,
+    stdout: File,
+    stderr: File,
+}
+
+/// One boot, one program.
+fn serve(events: &mut Events, mut requests: Requests, streams: Streams) -> Result<()> {
+    let tree = tree::enter()?;
+    sethostname("cxlab").doing(|| "naming the host".to_owned())?;
+    network::loopback_up()?;
+    let kernel = uname().doing(|| "uname".to_owned())?.release().to_string_lossy().into_owned();
+    let table = fs::read(srat::PATH).doing(|| srat::PATH.to_owned())?;
+    events.send(&Event::Ready { kernel, nodes: srat::parse(&table)? })?;
+
+    let run = match requests.receive()? {
+        Request::Run(run) => run,
+        Request::PowerOff => return Ok(()),
+        Request::Close(_) => return Err(Error::Unexpected { request: "close" }),
+    };
+    run.placement.write_weights()?;
+    let mut log = KernelLog::from_now()?;
+    let (stdin, pipe) = match stdio::input(&run) {
+        Ok(input) => input,
+        Err(error) => {
+            let exit = Exit::not_started(Step::Stdin, error.raw_os_error().unwrap_or(libc::EIO));
+            events.send(&Event::Exit(Box::new(exit)))?;
+            return await_power_off(&mut requests);
+        }
+    };
+    let (stdout, stderr) = (stdio::output_pipe(&run)?, stdio::output_pipe(&run)?);
+    let given = Stdio { stdin, stdout: stdout.program, stderr: stderr.program };
+    let program = Program::prepare(&run, given, run.placement.policy()?)?;
+
+    // From here on there are threads.
+    if let (Some(pipe), Stdin::Stream { primed, ended }) = (pipe, &run.stdin) {
+        let mut input = Input::new(streams.stdin, pipe);
+        input.prime(*primed, *ended).doing(|| "passing on standard input".to_owned())?;
+        // It ends when the program no longer reads (EPIPE); nobody asks.
+        thread::spawn(move || input.pump());
+    }
+    let (stdout, stderr) = (Output::pump(stdout.init, streams.stdout), Output::pump(stderr.init, streams.stderr));
+    let power_off = listen(requests, stdout.closer(), stderr.closer());
+    let status = program.run()?;
+
+    let stdout_bytes = stdout.finish().doing(|| "passing on standard output".to_owned())?;
+    let stderr_bytes = stderr.finish().doing(|| "passing on standard error".to_owned())?;
+    let files = upper::written(&tree.upper(), &tree.lower())?;
+    if run.keep {
+        upper::copy(&files, &tree.upper(), &tree::mount_keep()?)?;
+    }
+    let oom = log.oom_lines();
+    events.send(&Event::Exit(Box::new(Exit { status, stdout_bytes, stderr_bytes, files, oom })))?;
+    // An error means that the host has gone.
+    let _ = power_off.recv();
+    Ok(())
+}
+
+fn await_power_off(requests: &mut Requests) -> Result<()> {
+    while !matches!(requests.receive()?, Request::PowerOff) {}
+    Ok(())
+}
+
+/// Serve the host's requests while the program runs; the receiver hears of the last one.
+fn listen(mut requests: Requests, stdout: Closer, stderr: Closer) -> Receiver<()> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        loop {
+            let closed = match requests.receive() {
+                Ok(Request::Close(Stream::Stdout)) => stdout.close(),
+                Ok(Request::Close(Stream::Stderr)) => stderr.close(),
+                Ok(Request::PowerOff | Request::Run(_)) | Err(_) => break,
+            };
+            if let Err(error) = closed {
+                eprintln!("cxlab-guest-init: closing an output stream: {error}");
+            }
+        }
+        // Nobody listens any longer if init has failed meanwhile.
+        let _ = sender.send(());
+    });
+    receiver
+}

@@ -1,0 +1,103 @@
+//! QEMU's plugin interface, version 4: the functions that this plugin calls, and no more.
+//!
+//! Source: include/qemu/qemu-plugin.h of QEMU 10.0. The functions are QEMU's; they are found when it loads us.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+pub type PluginId = u64;
+pub type MemoryInfo = u32;
+
+/// QEMU's description of itself, not looked into.
+#[repr(C)]
+pub struct Info {
+    _private: [u8; 0],
+}
+
+macro_rules! opaque {
+    ($($name:ident),+) => { $(#[repr(C)] pub struct $name { _private: [u8; 0] })+ };
+}
+opaque!(Block, Instruction, HwAddress, Scoreboard);
+
+/// A counter for each vCPU: a scoreboard and an offset into its entries.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Counter {
+    pub score: *mut Scoreboard,
+    pub offset: usize,
+}
+
+/// `QEMU_PLUGIN_CB_NO_REGS`
+pub const NO_REGISTERS: c_int = 0;
+/// `QEMU_PLUGIN_MEM_RW`
+pub const READ_AND_WRITE: c_int = 3;
+/// `QEMU_PLUGIN_COND_GE`
+pub const GREATER_OR_EQUAL: c_int = 7;
+/// `QEMU_PLUGIN_INLINE_ADD_U64`
+pub const ADD: c_int = 0;
+
+pub type VcpuCallback = unsafe extern "C" fn(PluginId, c_uint);
+pub type ExecutionCallback = unsafe extern "C" fn(c_uint, *mut c_void);
+pub type MemoryCallback = unsafe extern "C" fn(c_uint, MemoryInfo, u64, *mut c_void);
+
+unsafe extern "C" {
+    pub fn qemu_plugin_register_vcpu_init_cb(id: PluginId, callback: VcpuCallback);
+    pub fn qemu_plugin_register_vcpu_idle_cb(id: PluginId, callback: VcpuCallback);
+    pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, callback: unsafe extern "C" fn(PluginId, *mut Block));
+    pub fn qemu_plugin_register_atexit_cb(
+        id: PluginId,
+        callback: unsafe extern "C" fn(PluginId, *mut c_void),
+        data: *mut c_void,
+    );
+
+    pub fn qemu_plugin_register_vcpu_tb_exec_cb(
+        block: *mut Block,
+        callback: ExecutionCallback,
+        flags: c_int,
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_register_vcpu_tb_exec_cond_cb(
+        block: *mut Block,
+        callback: ExecutionCallback,
+        flags: c_int,
+        condition: c_int,
+        counter: Counter,
+        immediate: u64,
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
+        block: *mut Block,
+        operation: c_int,
+        counter: Counter,
+        immediate: u64,
+    );
+    pub fn qemu_plugin_register_vcpu_insn_exec_cb(
+        instruction: *mut Instruction,
+        callback: ExecutionCallback,
+        flags: c_int,
+        data: *mut c_void,
+    );
+    pub fn qemu_plugin_register_vcpu_mem_cb(
+        instruction: *mut Instruction,
+        callback: MemoryCallback,
+        flags: c_int,
+        access: c_int,
+        data: *mut c_void,
+    );
+
+    pub fn qemu_plugin_tb_n_insns(block: *const Block) -> usize;
+    pub fn qemu_plugin_tb_vaddr(block: *const Block) -> u64;
+    pub fn qemu_plugin_tb_get_insn(block: *const Block, index: usize) -> *mut Instruction;
+    pub fn qemu_plugin_insn_data(instruction: *const Instruction, to: *mut c_void, length: usize) -> usize;
+    pub fn qemu_plugin_insn_size(instruction: *const Instruction) -> usize;
+
+    pub fn qemu_plugin_mem_size_shift(info: MemoryInfo) -> c_uint;
+    pub fn qemu_plugin_mem_is_store(info: MemoryInfo) -> bool;
+    pub fn qemu_plugin_get_hwaddr(info: MemoryInfo, address: u64) -> *mut HwAddress;
+    pub fn qemu_plugin_hwaddr_is_io(address: *const HwAddress) -> bool;
+    pub fn qemu_plugin_hwaddr_phys_addr(address: *const HwAddress) -> u64;
+    pub fn qemu_plugin_hwaddr_device_name(address: *const HwAddress) -> *const c_char;
+
+    pub fn qemu_plugin_scoreboard_new(element_size: usize) -> *mut Scoreboard;
+    pub fn qemu_plugin_u64_set(counter: Counter, vcpu: c_uint, value: u64);
+    pub fn qemu_plugin_u64_sum(counter: Counter) -> u64;
+}

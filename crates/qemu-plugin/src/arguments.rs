@@ -1,0 +1,92 @@
+//! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace`.
+
+use std::os::fd::RawFd;
+
+/// Which instructions go to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// all from the program's start to its end
+    All,
+    /// those between region markers
+    Marker,
+    /// none: the guest runs functionally
+    Off,
+}
+
+/// How an idle guest comes to its next timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// at once
+    Jump,
+    /// no faster than the host's clock, because somebody may type
+    Pace,
+}
+
+/// What the supervisor asks of the plugin.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments {
+    /// descriptor of the ring's shared memory, inherited
+    pub ring: RawFd,
+    pub detail: Detail,
+    /// frequency of the guest's time-stamp counter [Hz]
+    pub tsc_hz: u64,
+    /// time that an instruction takes where there is no detail [ps]
+    pub step_ps: u64,
+    pub idle: Idle,
+}
+
+const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace";
+
+impl Arguments {
+    pub fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
+        let (mut ring, mut detail, mut tsc_hz) = (None, None, None);
+        let (mut step_ps, mut idle) = (1000, Idle::Jump);
+        for word in words {
+            let refuse = || format!("`{word}` is no argument; valid: {VALID}");
+            let (key, value) = word.split_once('=').ok_or_else(refuse)?;
+            match (key, value) {
+                ("ring", fd) => ring = Some(fd.parse().map_err(|_| refuse())?),
+                ("detail", "all") => detail = Some(Detail::All),
+                ("detail", "marker") => detail = Some(Detail::Marker),
+                ("detail", "off") => detail = Some(Detail::Off),
+                ("tsc", hz) => tsc_hz = Some(hz.parse().ok().filter(|hz| *hz > 0).ok_or_else(refuse)?),
+                ("step", ps) => step_ps = ps.parse().ok().filter(|ps| *ps > 0).ok_or_else(refuse)?,
+                ("idle", "jump") => idle = Idle::Jump,
+                ("idle", "pace") => idle = Idle::Pace,
+                _ => return Err(refuse()),
+            }
+        }
+        let missing = |name: &str| format!("`{name}=` is missing; valid: {VALID}");
+        Ok(Arguments {
+            ring: ring.ok_or_else(|| missing("ring"))?,
+            detail: detail.ok_or_else(|| missing("detail"))?,
+            tsc_hz: tsc_hz.ok_or_else(|| missing("tsc"))?,
+            step_ps,
+            idle,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Arguments, String> {
+        Arguments::parse(text.split(',').map(String::from))
+    }
+
+    #[test]
+    fn arguments_are_read_or_refused_by_name() {
+        let arguments = parse("ring=7,detail=marker,tsc=2400000000,idle=pace").unwrap();
+        assert_eq!((arguments.ring, arguments.detail, arguments.tsc_hz), (7, Detail::Marker, 2_400_000_000));
+        assert_eq!((arguments.step_ps, arguments.idle), (1000, Idle::Pace));
+        for (text, wanted) in [
+            ("detail=all,tsc=1", "`ring=` is missing"),
+            ("ring=7,detail=some,tsc=1", "`detail=some` is no argument"),
+            ("ring=7,detail=all,tsc=0", "`tsc=0`"),
+            ("ring", "`ring` is no argument"),
+        ] {
+            assert!(parse(text).unwrap_err().contains(wanted), "{text}");
+        }
+    }
+}

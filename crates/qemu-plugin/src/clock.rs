@@ -1,0 +1,178 @@
+//! The guest's clock: what QEMU's virtual clock and the guest's time-stamp counter read.
+//!
+//! ```text
+//!   no detail: base + instructions executed x step        detail: last time published by a sync point,
+//!                                                         and for rdtsc its own commit time
+//! ```
+//!
+//! QEMU asks the accelerator's class for the time; its three functions are replaced (measured on 10.0.2: slots
+//! 24, 25, 26 of `tcg-accel-ops`, behind slot 23, which must be `tcg_handle_interrupt`). Time never runs
+//! backwards: what was once shown is a floor for all that follows.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+
+use crate::api::{self, Counter};
+use crate::arguments::Arguments;
+use crate::{mode, progress, qemu};
+
+const HANDLE_INTERRUPT: usize = 23;
+const GET_VIRTUAL_CLOCK: usize = 24;
+const SET_VIRTUAL_CLOCK: usize = 25;
+const GET_ELAPSED_TICKS: usize = 26;
+const PS_PER_NS: u64 = 1000;
+const PS_PER_SECOND: u128 = 1_000_000_000_000;
+
+/// Instructions between two looks at the timers where there is no detail: 10 us at the usual step.
+const FUNCTIONAL_QUANTUM: u64 = 10_000;
+
+struct Spec {
+    tsc_hz: u64,
+    step_ps: u64,
+    /// instructions executed without detail, for each vCPU
+    instructions: Counter,
+    /// the same since the last look at the timers
+    since_look: Counter,
+}
+
+// SAFETY: the counters are QEMU's scoreboard, which is made for all threads.
+unsafe impl Send for Spec {}
+// SAFETY: as above.
+unsafe impl Sync for Spec {}
+
+static SPEC: OnceLock<Spec> = OnceLock::new();
+/// time that does not come from counting instructions [ps]
+static BASE: AtomicU64 = AtomicU64::new(0);
+/// the latest time that anybody was shown [ps]
+static SHOWN: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// the commit time of the clock read that this thread is about to execute [ps]
+    static CLOCK_READ: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+fn spec() -> &'static Spec {
+    SPEC.get().expect("start comes first")
+}
+
+pub fn start(arguments: &Arguments) {
+    // SAFETY: a scoreboard of two 64-bit counters for each vCPU.
+    let score = unsafe { api::qemu_plugin_scoreboard_new(16) };
+    let counter = |offset| Counter { score, offset };
+    let _ = SPEC.set(Spec {
+        tsc_hz: arguments.tsc_hz,
+        step_ps: arguments.step_ps,
+        instructions: counter(0),
+        since_look: counter(8),
+    });
+}
+
+/// Put our functions in the place of QEMU's.
+pub fn hook() -> Result<(), String> {
+    // SAFETY: the class of the TCG accelerator is a table of pointers; slot 23 is checked before any is written.
+    unsafe {
+        let class = (qemu::functions().object_class_by_name)(c"tcg-accel-ops".as_ptr());
+        let wanted = qemu::functions().tcg_handle_interrupt as *mut c_void;
+        if class.is_null() || *class.add(HANDLE_INTERRUPT) != wanted {
+            return Err("the layout of `tcg-accel-ops` is not the one of QEMU 10.0: its clock cannot be hooked \
+                        (is the accelerator TCG without icount?)"
+                .into());
+        }
+        *class.add(GET_VIRTUAL_CLOCK) = virtual_clock as *mut c_void;
+        *class.add(SET_VIRTUAL_CLOCK) = set_virtual_clock as *mut c_void;
+        *class.add(GET_ELAPSED_TICKS) = elapsed_ticks as *mut c_void;
+    }
+    Ok(())
+}
+
+/// Now, as every reader sees it [ps].
+pub fn now_ps() -> u64 {
+    let base = BASE.load(Acquire);
+    let counted = if mode::in_detail() {
+        0
+    } else {
+        // SAFETY: sums a counter of ours over the vCPUs.
+        unsafe { api::qemu_plugin_u64_sum(spec().instructions) * spec().step_ps }
+    };
+    show(base + counted)
+}
+
+fn show(ps: u64) -> u64 {
+    let before = SHOWN.fetch_max(ps, AcqRel);
+    before.max(ps)
+}
+
+/// Detail has begun (readers no longer count instructions): time stands at `ps` until it is published anew.
+pub fn stand_at(ps: u64) {
+    BASE.store(ps, Release);
+}
+
+/// The model's time has come to `ps`.
+pub fn publish(ps: u64) {
+    BASE.fetch_max(ps, AcqRel);
+    progress::show(show(ps));
+}
+
+/// Detail is about to end: let the base and the instructions counted so far give the present. Until readers
+/// count again they see the time last shown, which is a floor.
+pub fn count_from_here() {
+    // SAFETY: sums a counter of ours over the vCPUs.
+    let counted = unsafe { api::qemu_plugin_u64_sum(spec().instructions) * spec().step_ps };
+    BASE.store(SHOWN.load(Acquire).saturating_sub(counted), Release);
+}
+
+/// Without detail: time passes although no instruction is executed.
+pub fn skip(ps: u64) {
+    BASE.fetch_add(ps, AcqRel);
+    progress::show(now_ps());
+}
+
+/// The next time-stamp that this thread reads is `ps`.
+pub fn set_clock_read(ps: u64) {
+    CLOCK_READ.with(|cell| cell.set(Some(ps)));
+}
+
+/// Count the instructions of a block that runs without detail, and look after the timers.
+pub fn instrument(block: *mut api::Block, instructions: u64) {
+    // SAFETY: the block is being translated; counters and callback live as long as the process.
+    unsafe {
+        for counter in [spec().instructions, spec().since_look] {
+            api::qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(block, api::ADD, counter, instructions);
+        }
+        api::qemu_plugin_register_vcpu_tb_exec_cond_cb(
+            block,
+            look_at_timers,
+            api::NO_REGISTERS,
+            api::GREATER_OR_EQUAL,
+            spec().since_look,
+            FUNCTIONAL_QUANTUM,
+            std::ptr::null_mut(),
+        );
+    }
+}
+
+unsafe extern "C" fn look_at_timers(vcpu: u32, _data: *mut c_void) {
+    // SAFETY: a counter of ours.
+    unsafe { api::qemu_plugin_u64_set(spec().since_look, vcpu, 0) };
+    progress::show(now_ps());
+    if qemu::next_timer_in_ns() == Some(0) {
+        qemu::run_timers_soon();
+    }
+}
+
+unsafe extern "C" fn virtual_clock() -> i64 {
+    (now_ps() / PS_PER_NS) as i64
+}
+
+unsafe extern "C" fn set_virtual_clock(ns: i64) {
+    let wanted = u64::try_from(ns).unwrap_or(0) * PS_PER_NS;
+    skip(wanted.saturating_sub(now_ps()));
+}
+
+unsafe extern "C" fn elapsed_ticks() -> i64 {
+    let ps = CLOCK_READ.with(Cell::take).unwrap_or_else(now_ps);
+    (u128::from(ps) * u128::from(spec().tsc_hz) / PS_PER_SECOND) as i64
+}

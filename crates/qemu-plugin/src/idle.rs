@@ -1,0 +1,100 @@
+//! Idling: a vCPU that waits for an interrupt jumps to the next timer instead of waiting for the host's clock.
+//!
+//! ```text
+//!   vCPU halts --> wake us --> [big lock] model settles --> request in flight? stand still, look again
+//!                                                       --> else time := next timer, run it --> vCPU wakes
+//! ```
+//!
+//! Where somebody may type, idle time passes no faster than the host's.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use crate::api::PluginId;
+use crate::arguments::Idle;
+use crate::qemu::{self, BigLock};
+use crate::{clock, device, mode, stream};
+
+static HALTED: Mutex<bool> = Mutex::new(false);
+static WAKE: Condvar = Condvar::new();
+static PACE: AtomicBool = AtomicBool::new(false);
+
+/// How long to wait for what only the host can bring: a request's answer, a key.
+const PAUSE: Duration = Duration::from_micros(20);
+const LONG_PAUSE: Duration = Duration::from_millis(1);
+
+pub fn set_pace(idle: Idle) {
+    PACE.store(idle == Idle::Pace, Relaxed);
+}
+
+pub fn start() {
+    std::thread::Builder::new().name("cxlab-idle".into()).spawn(watch).expect("a thread can be started");
+}
+
+/// QEMU: the vCPU halts. The big lock is held, so the watcher gets its turn when QEMU waits.
+pub unsafe extern "C" fn vcpu_idle(_id: PluginId, _vcpu: u32) {
+    *HALTED.lock().expect("nobody panics with it") = true;
+    WAKE.notify_one();
+}
+
+fn watch() {
+    loop {
+        let mut halted = HALTED.lock().expect("nobody panics with it");
+        while !*halted {
+            halted = WAKE.wait(halted).expect("nobody panics with it");
+        }
+        *halted = false;
+        drop(halted);
+        while let Some(pause) = step() {
+            std::thread::sleep(pause);
+        }
+    }
+}
+
+/// Bring an idle guest to its next timer. `None`: it is no longer idle; else look again after the pause.
+fn step() -> Option<Duration> {
+    let lock = BigLock::take();
+    if !qemu::all_idle(&lock) {
+        return None;
+    }
+    let detail = mode::in_detail();
+    if detail {
+        stream::with(stream::Stream::settle);
+    }
+    if device::look(&lock).in_flight > 0 {
+        return Some(PAUSE);
+    }
+    match qemu::next_timer_in_ns() {
+        None => return Some(LONG_PAUSE),
+        Some(0) => {}
+        Some(ns) if PACE.load(Relaxed) => return pace(lock, ns),
+        Some(ns) => jump(ns * 1000),
+    }
+    qemu::run_timers(&lock);
+    Some(Duration::ZERO)
+}
+
+fn jump(ps: u64) {
+    if mode::in_detail() {
+        let until = clock::now_ps() / 1000 * 1000 + ps;
+        stream::with(|stream| stream.idle(until));
+    } else {
+        clock::skip(ps);
+    }
+}
+
+/// Let a little of the host's time pass, at most to the timer, and the guest's with it.
+fn pace(lock: BigLock, ns: u64) -> Option<Duration> {
+    drop(lock);
+    let span = Duration::from_nanos(ns).min(LONG_PAUSE);
+    std::thread::sleep(span);
+    let lock = BigLock::take();
+    if !qemu::all_idle(&lock) {
+        return None;
+    }
+    jump(span.as_nanos() as u64 * 1000);
+    qemu::run_timers(&lock);
+    Some(Duration::ZERO)
+}

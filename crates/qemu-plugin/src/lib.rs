@@ -1,0 +1,92 @@
+//! The QEMU plugin: tells the model what the guest executes, and the guest what time it is.
+//!
+//! ```text
+//!   QEMU (one vCPU thread)                                                    model process
+//!   translate.rs  a block is translated -> Define, its callbacks are laid      |
+//!   stream.rs     block entered, memory touched, clock read  ------ ring ----> | timing
+//!                 sync point: time of the one before        <---- answers ---- |
+//!   clock.rs      the guest's virtual clock and time-stamp counter read from here
+//!   idle.rs       nothing to do: jump to the next timer; a request in flight: stand still
+//!   device.rs     are requests in flight?
+//!   mode.rs       is there detail now?
+//!   region.rs     detail begins and ends: markers, flushing translations
+//!   qemu.rs       QEMU's own functions that the plugin interface does not offer, checked at start
+//! ```
+//!
+//! It does not model timing, and it knows one vCPU. Its source is QEMU 10.0's plugin interface, version 4
+//! (docs/devel/tcg-plugins.rst), and measurements on 10.0.2.
+//!
+//! Licence: GPL-2.0-or-later, as QEMU.
+
+mod api;
+mod arguments;
+mod clock;
+mod device;
+mod idle;
+mod mode;
+mod progress;
+mod qemu;
+mod region;
+mod stream;
+mod translate;
+
+use std::ffi::{CStr, c_char, c_int};
+
+use api::PluginId;
+
+/// The version of the plugin interface that this plugin is written against.
+#[unsafe(no_mangle)]
+pub static qemu_plugin_version: c_int = 4;
+
+/// QEMU calls this once, before the machine starts.
+///
+/// # Safety
+/// QEMU passes `argc` valid strings in `argv`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: PluginId,
+    _info: *const api::Info,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let words = (0..argc as usize).map(|index| unsafe { CStr::from_ptr(*argv.add(index)) });
+    let started = arguments::Arguments::parse(words.map(|word| word.to_string_lossy().into_owned()))
+        .and_then(|arguments| install(id, &arguments));
+    match started {
+        Ok(()) => 0,
+        Err(message) => {
+            eprintln!("cxlab plugin: {message}");
+            1
+        }
+    }
+}
+
+fn install(id: PluginId, arguments: &arguments::Arguments) -> Result<(), String> {
+    qemu::check()?;
+    stream::open(arguments)?;
+    clock::start(arguments);
+    region::start(arguments);
+    // SAFETY: the functions live as long as the process, and match the interface's types.
+    unsafe {
+        api::qemu_plugin_register_vcpu_init_cb(id, vcpu_init);
+        api::qemu_plugin_register_vcpu_tb_trans_cb(id, translate::block);
+        api::qemu_plugin_register_vcpu_idle_cb(id, idle::vcpu_idle);
+        api::qemu_plugin_register_atexit_cb(id, at_exit, std::ptr::null_mut());
+    }
+    Ok(())
+}
+
+unsafe extern "C" fn vcpu_init(_id: PluginId, vcpu: u32) {
+    if vcpu == 0 {
+        if let Err(message) = clock::hook() {
+            eprintln!("cxlab plugin: {message}");
+            stream::quit();
+        }
+        idle::start();
+    }
+}
+
+unsafe extern "C" fn at_exit(_id: PluginId, _data: *mut std::ffi::c_void) {
+    stream::with(stream::Stream::end);
+}

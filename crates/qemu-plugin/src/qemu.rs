@@ -1,0 +1,174 @@
+//! QEMU's own functions that the plugin interface does not offer.
+//!
+//! The Debian binary exports them as dynamic symbols. They are no interface: each is looked up at start, and a
+//! QEMU that lacks one is refused by name. Seen working with 10.0.2 (Debian bookworm-backports).
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+/// A vCPU of QEMU (`CPUState`), not looked into.
+pub type Cpu = *mut c_void;
+pub type Work = unsafe extern "C" fn(Cpu, u64);
+
+/// `QEMU_CLOCK_VIRTUAL`
+const VIRTUAL_CLOCK: c_int = 1;
+/// `QEMU_TIMER_ATTR_ALL`
+const ALL_TIMERS: c_int = -1;
+
+macro_rules! functions {
+    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)+) => {
+        /// The functions, by their names in QEMU.
+        #[allow(non_snake_case)]
+        pub struct Functions { $(pub $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)+ }
+
+        impl Functions {
+            fn find() -> Result<Functions, String> {
+                Ok(Functions { $($name: {
+                    let address = symbol(concat!(stringify!($name), "\0"))?;
+                    // SAFETY: QEMU's function of this name has this type in 10.0 (its headers).
+                    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address) }
+                },)+ })
+            }
+        }
+    };
+}
+
+functions! {
+    object_class_by_name: fn(*const c_char) -> *mut *mut c_void;
+    async_run_on_cpu: fn(Cpu, Work, u64);
+    async_safe_run_on_cpu: fn(Cpu, Work, u64);
+    qemu_get_cpu: fn(c_int) -> Cpu;
+    qemu_clock_deadline_ns_all: fn(c_int, c_int) -> i64;
+    qemu_clock_run_timers: fn(c_int) -> bool;
+    all_cpu_threads_idle: fn() -> bool;
+    bql_lock_impl: fn(*const c_char, c_int);
+    bql_unlock: fn();
+    tb_flush: fn(Cpu);
+    tcg_handle_interrupt: fn(Cpu, c_int);
+    qmp_x_query_virtio: fn(*mut c_void) -> *mut VirtioList;
+    qapi_free_VirtioInfoList: fn(*mut VirtioList);
+    qmp_x_query_virtio_queue_status: fn(*const c_char, u16, *mut c_void) -> *mut VirtQueueStatus;
+    qapi_free_VirtQueueStatus: fn(*mut VirtQueueStatus);
+}
+
+/// `VirtioInfoList` of qapi/virtio.json.
+#[repr(C)]
+pub struct VirtioList {
+    pub next: *mut VirtioList,
+    pub value: *const VirtioInfo,
+}
+
+/// `VirtioInfo` of qapi/virtio.json.
+#[repr(C)]
+pub struct VirtioInfo {
+    pub path: *const c_char,
+    pub name: *const c_char,
+}
+
+/// The beginning of `VirtQueueStatus` of qapi/virtio.json.
+#[repr(C)]
+pub struct VirtQueueStatus {
+    pub name: *const c_char,
+    pub queue_index: u16,
+    /// requests taken by the device and not yet answered
+    pub inuse: u32,
+    pub vring_num: u32,
+    pub vring_num_default: u32,
+    pub vring_align: u32,
+    pub vring_desc: u64,
+    pub vring_avail: u64,
+    pub vring_used: u64,
+    pub has_last_avail_idx: bool,
+    pub last_avail_idx: u16,
+    pub has_shadow_avail_idx: bool,
+    pub shadow_avail_idx: u16,
+    /// requests answered since the queue was set up, modulo 2^16
+    pub used_idx: u16,
+}
+
+static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
+
+fn symbol(name: &str) -> Result<*mut c_void, String> {
+    let name = CStr::from_bytes_with_nul(name.as_bytes()).expect("the macro adds the zero");
+    // SAFETY: a lookup by a valid C string.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    if address.is_null() {
+        let name = name.to_string_lossy();
+        return Err(format!(
+            "this QEMU has no `{name}`: CXLab is written for qemu-system-x86_64 10.0 as Debian builds it \
+             (package qemu-system-x86 of bookworm-backports)"
+        ));
+    }
+    Ok(address)
+}
+
+/// Find all functions, or say which one this QEMU lacks.
+pub fn check() -> Result<(), String> {
+    let functions = Functions::find()?;
+    let _ = FUNCTIONS.set(functions);
+    Ok(())
+}
+
+pub fn functions() -> &'static Functions {
+    FUNCTIONS.get().expect("check comes first")
+}
+
+/// vCPU 0, the only one.
+pub fn cpu() -> Cpu {
+    // SAFETY: a look-up by index.
+    unsafe { (functions().qemu_get_cpu)(0) }
+}
+
+/// QEMU's big lock, held until dropped.
+pub struct BigLock(());
+
+impl BigLock {
+    /// Take it; the caller does not hold it.
+    pub fn take() -> BigLock {
+        // SAFETY: a static file name and a line, for QEMU's lock profiler.
+        unsafe { (functions().bql_lock_impl)(c"cxlab".as_ptr(), line!() as c_int) };
+        BigLock(())
+    }
+}
+
+impl Drop for BigLock {
+    fn drop(&mut self) {
+        // SAFETY: we hold it.
+        unsafe { (functions().bql_unlock)() };
+    }
+}
+
+/// Nanoseconds to the next timer of the guest's clock; `None` if there is none.
+pub fn next_timer_in_ns() -> Option<u64> {
+    // SAFETY: reads QEMU's timer lists under their own locks.
+    let ns = unsafe { (functions().qemu_clock_deadline_ns_all)(VIRTUAL_CLOCK, ALL_TIMERS) };
+    u64::try_from(ns).ok()
+}
+
+/// Run the guest's timers that are due. The caller holds the big lock.
+pub fn run_timers(_lock: &BigLock) {
+    // SAFETY: the big lock is held.
+    unsafe { (functions().qemu_clock_run_timers)(VIRTUAL_CLOCK) };
+}
+
+/// Let the vCPU run the timers that are due, before its next block.
+pub fn run_timers_soon() {
+    unsafe extern "C" fn run(_cpu: Cpu, _data: u64) {
+        // SAFETY: work on a vCPU runs under the big lock.
+        unsafe { (functions().qemu_clock_run_timers)(VIRTUAL_CLOCK) };
+    }
+    // SAFETY: queues work on a vCPU that exists.
+    unsafe { (functions().async_run_on_cpu)(cpu(), run, 0) };
+}
+
+/// Run `work` with all vCPUs stopped, as soon as the current block ends.
+pub fn run_exclusively(work: Work) {
+    // SAFETY: queues work on a vCPU that exists.
+    unsafe { (functions().async_safe_run_on_cpu)(cpu(), work, 0) };
+}
+
+/// Whether all vCPUs wait for an interrupt. The caller holds the big lock.
+pub fn all_idle(_lock: &BigLock) -> bool {
+    // SAFETY: the big lock is held.
+    unsafe { (functions().all_cpu_threads_idle)() }
+}

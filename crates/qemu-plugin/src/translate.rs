@@ -1,0 +1,81 @@
+//! Translation: which callbacks a block gets.
+
+use std::ffi::c_void;
+
+use cxlab_access::Marker;
+
+use crate::api::{self, Block, Instruction, PluginId};
+use crate::stream::{self, BlockData};
+use crate::{clock, mode, region};
+
+/// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) [B].
+const LONGEST: usize = 15;
+
+/// QEMU has translated a block.
+pub unsafe extern "C" fn block(_id: PluginId, block: *mut Block) {
+    // SAFETY: the block is valid during this call.
+    let (count, pc) = unsafe { (api::qemu_plugin_tb_n_insns(block), api::qemu_plugin_tb_vaddr(block)) };
+    let detail = mode::in_detail();
+    let mut code = [0u8; 512 * LONGEST];
+    let mut length = 0;
+    for index in 0..count {
+        // SAFETY: index is below the number of instructions.
+        let instruction = unsafe { api::qemu_plugin_tb_get_insn(block, index) };
+        let bytes = read(instruction, &mut code[length..]);
+        instrument(instruction, index, &code[length..length + bytes], detail);
+        length += bytes;
+    }
+    if detail {
+        let id = stream::with(|stream| stream.define(pc, &code[..length]));
+        let data = BlockData::new(id, count as u64).as_pointer();
+        // SAFETY: the block is being translated; the callback lives as long as the process.
+        unsafe { api::qemu_plugin_register_vcpu_tb_exec_cb(block, stream::on_block, api::NO_REGISTERS, data) };
+    } else {
+        clock::instrument(block, count as u64);
+    }
+}
+
+fn read(instruction: *const Instruction, to: &mut [u8]) -> usize {
+    // SAFETY: copies at most the space that is left, which holds the longest block.
+    unsafe {
+        let size = api::qemu_plugin_insn_size(instruction).min(to.len());
+        api::qemu_plugin_insn_data(instruction, to.as_mut_ptr().cast(), size)
+    }
+}
+
+fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail: bool) {
+    let index = index as *mut c_void;
+    // SAFETY: the instruction is being translated; the callbacks live as long as the process.
+    unsafe {
+        if let Some(marker) = Marker::from_instruction(bytes) {
+            let id = usize::from(marker.id()) as *mut c_void;
+            api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, region::on_marker, api::NO_REGISTERS, id);
+        }
+        if detail {
+            if reads_clock(bytes) {
+                let callback = stream::on_clock_read;
+                api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, index);
+            }
+            let (callback, access) = (stream::on_memory, api::READ_AND_WRITE);
+            api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, index);
+        }
+    }
+}
+
+/// rdtsc is 0F 31, rdtscp 0F 01 F9 (Intel SDM vol. 2B).
+fn reads_clock(bytes: &[u8]) -> bool {
+    let opcode = bytes.iter().position(|byte| *byte == 0x0f).map(|at| &bytes[at..]);
+    matches!(opcode, Some([0x0f, 0x31] | [0x0f, 0x01, 0xf9])) && bytes.len() <= 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reads_clock;
+
+    #[test]
+    fn clock_reads_are_known_by_their_bytes() {
+        assert!(reads_clock(&[0x0f, 0x31]) && reads_clock(&[0x0f, 0x01, 0xf9]));
+        assert!(!reads_clock(&[0x0f, 0x01, 0xd0])); // xgetbv
+        assert!(!reads_clock(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0])); // nop
+    }
+}
