@@ -1,0 +1,231 @@
+//! Moves the resident pages of one process towards the share, no faster than a rate.
+//!
+//! ```text
+//!   /proc/PID/smaps -> private anonymous ranges -> units -> a cursor goes round, some hundred units at a time:
+//!     locate -> how many units should be on CXL? -> move the difference, evenly spaced
+//! ```
+//! A unit is a page; where a range holds huge pages it is 2 MiB, because the kernel moves a huge page whole: asked for half
+//! of its pages it would move all of them, and back again at the next round [seen on 6.12].
+//! Does not model: huge pages of other sizes, pages shared by processes.
+//! Source: man 2 move_pages, man 5 proc_pid_maps.
+
+use crate::error::{Error, Result};
+use crate::mempolicy::{self, PageStatus};
+use crate::root::Root;
+use crate::share::CxlShare;
+use crate::topology::{NodeSet, Topology};
+use std::time::Duration;
+
+const PAGE: u64 = 4096;
+/// What the kernel makes a huge page of on x86-64 [B].
+const HUGE: u64 = 2 << 20;
+/// Units looked at in one go.
+const BATCH: usize = 256;
+/// Bytes looked at for each byte that may move: a balanced process must not be searched through at every interval.
+const LOOKS: u64 = 64;
+
+#[derive(Clone, Debug)]
+pub struct ReplacementSpec {
+    pub pid: u32,
+    /// Moved at most [B/s].
+    pub rate: u64,
+}
+
+#[derive(Debug)]
+pub struct Replacement {
+    spec: ReplacementSpec,
+    root: Root,
+    topology: Topology,
+    /// The address where the walk goes on.
+    cursor: u64,
+    /// What the rate allows and was not used [B].
+    allowance: u64,
+    /// CXL pages owed by rounding in the batches before.
+    carry: f64,
+    moved_pages: u64,
+}
+
+impl Replacement {
+    /// CAP060 where the process's memory may not be looked at.
+    pub fn new(spec: ReplacementSpec, root: Root, topology: Topology) -> Result<Replacement> {
+        let replacement = Replacement { spec, root, topology, cursor: 0, allowance: 0, carry: 0.0, moved_pages: 0 };
+        replacement.ranges()?;
+        Ok(replacement)
+    }
+
+    pub fn moved_pages(&self) -> u64 {
+        self.moved_pages
+    }
+
+    /// Walks on for an interval's worth of bytes, at most once round. Returns the pages moved.
+    pub fn step(&mut self, share: CxlShare, interval: Duration) -> Result<u64> {
+        let earned = (self.spec.rate as f64 * interval.as_secs_f64()) as u64;
+        // No more than one second is saved up: an idle controller must not end in a burst.
+        self.allowance = (self.allowance + earned).min(self.spec.rate.max(HUGE));
+        let mut looks = self.allowance.saturating_mul(LOOKS);
+        let mut moved = 0;
+        for batch in self.round()?.chunks(BATCH) {
+            let bytes = batch.iter().map(Unit::bytes).sum();
+            if self.allowance < PAGE || looks == 0 {
+                break;
+            }
+            looks = looks.saturating_sub(bytes);
+            let pages = self.balance(batch, share)?;
+            self.allowance = self.allowance.saturating_sub(pages * PAGE);
+            moved += pages;
+            self.cursor = batch.last().map_or(0, |last| last.end);
+        }
+        self.moved_pages += moved;
+        Ok(moved)
+    }
+
+    /// Every unit of the process, from the cursor round to it.
+    fn round(&self) -> Result<Vec<Unit>> {
+        let all: Vec<Unit> = self.ranges()?.into_iter().flat_map(Range::units).collect();
+        let from = all.partition_point(|unit| unit.start < self.cursor);
+        Ok([&all[from..], &all[..from]].concat())
+    }
+
+    fn balance(&mut self, units: &[Unit], share: CxlShare) -> Result<u64> {
+        let sides = self.sides(units)?;
+        let (moves, carry) = plan_moves(&sides, share, self.carry);
+        self.carry = carry;
+        let (mut addresses, mut nodes) = (Vec::new(), Vec::new());
+        for (nth, index) in moves.into_iter().enumerate() {
+            let pages = units[index].addresses();
+            if (addresses.len() + pages.len()) as u64 * PAGE > self.allowance {
+                break;
+            }
+            let to = if sides[index] == Some(true) { &self.topology.ddr } else { &self.topology.cxl };
+            let node = to.iter().nth(nth % to.len()).expect("a topology has both kinds");
+            nodes.extend(pages.iter().map(|_| node as i32));
+            addresses.extend(pages);
+        }
+        self.relocate(&addresses, &nodes)
+    }
+
+    /// For each unit whether most of its resident pages are on CXL; none where none is on a node that we know.
+    fn sides(&self, units: &[Unit]) -> Result<Vec<Option<bool>>> {
+        let addresses: Vec<u64> = units.iter().flat_map(Unit::addresses).collect();
+        let status = mempolicy::locate(self.spec.pid, &addresses)?;
+        let mut rest = &status[..];
+        let side = |unit: &Unit| {
+            let (own, next) = rest.split_at((unit.bytes() / PAGE) as usize);
+            rest = next;
+            let (ddr, cxl) = (count(own, &self.topology.ddr), count(own, &self.topology.cxl));
+            (ddr + cxl > 0).then_some(cxl > ddr)
+        };
+        Ok(units.iter().map(side).collect())
+    }
+
+    /// Pages that are on their node now and were not before. Looked at again after the call: a huge page's other pages are
+    /// refused by name, and move all the same.
+    fn relocate(&self, addresses: &[u64], nodes: &[i32]) -> Result<u64> {
+        if addresses.is_empty() {
+            return Ok(0);
+        }
+        let arrived = |status: &[PageStatus]| {
+            status.iter().zip(nodes).filter(|(page, node)| **page == PageStatus::Node(**node as u32)).count() as u64
+        };
+        let before = arrived(&mempolicy::locate(self.spec.pid, addresses)?);
+        mempolicy::relocate(self.spec.pid, addresses, nodes)?;
+        let after = arrived(&mempolicy::locate(self.spec.pid, addresses)?);
+        Ok(after.saturating_sub(before))
+    }
+
+    /// Private, writable, anonymous ranges.
+    fn ranges(&self) -> Result<Vec<Range>> {
+        let smaps = self.root.path(format!("proc/{}/smaps", self.spec.pid));
+        let text = std::fs::read_to_string(&smaps).map_err(|source| Error::MovePages { pid: self.spec.pid, source })?;
+        Ok(anonymous_ranges(&text))
+    }
+}
+
+fn count(pages: &[PageStatus], nodes: &NodeSet) -> usize {
+    let on = |page: &&PageStatus| matches!(page, PageStatus::Node(node) if nodes.contains(*node));
+    pages.iter().filter(on).count()
+}
+
+/// What moves as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Unit {
+    start: u64,
+    end: u64,
+}
+
+impl Unit {
+    fn bytes(&self) -> u64 {
+        self.end - self.start
+    }
+
+    fn addresses(&self) -> Vec<u64> {
+        (self.start..self.end).step_by(PAGE as usize).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    pub start: u64,
+    pub end: u64,
+    pub has_huge_pages: bool,
+}
+
+impl Range {
+    /// Pages, or the aligned 2 MiB that lie in it, with what is left at either end.
+    fn units(self) -> impl Iterator<Item = Unit> {
+        let unit = if self.has_huge_pages { HUGE } else { PAGE };
+        let end_of = move |start: u64| ((start / unit + 1) * unit).min(self.end);
+        let first = (self.start < self.end).then(|| Unit { start: self.start, end: end_of(self.start) });
+        std::iter::successors(first, move |unit| {
+            (unit.end < self.end).then(|| Unit { start: unit.end, end: end_of(unit.end) })
+        })
+    }
+}
+
+/// From the text of smaps: a head line for each range, then "Name:  value kB" lines.
+pub fn anonymous_ranges(smaps: &str) -> Vec<Range> {
+    let mut ranges: Vec<Range> = Vec::new();
+    let mut wanted = false;
+    for line in smaps.lines() {
+        let first = line.split_whitespace().next().unwrap_or("");
+        if let Some(name) = first.strip_suffix(':') {
+            if let ("AnonHugePages", true, Some(range)) = (name, wanted, ranges.last_mut()) {
+                range.has_huge_pages = !line.ends_with(" 0 kB");
+            }
+            continue;
+        }
+        let range = anonymous_range(line);
+        wanted = range.is_some();
+        ranges.extend(range.map(|(start, end)| Range { start, end, has_huge_pages: false }));
+    }
+    ranges
+}
+
+/// "start-end rw-p offset device inode [name]", where the inode is 0 and the name is none, the heap or the stack.
+fn anonymous_range(line: &str) -> Option<(u64, u64)> {
+    let mut fields = line.split_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let access = fields.next()?;
+    let inode = fields.nth(2)?;
+    let name = fields.next().unwrap_or("");
+    let ours = access.starts_with("rw") && access.ends_with('p') && inode == "0";
+    let special = name.starts_with('[') && name != "[heap]" && name != "[stack]" && !name.starts_with("[anon");
+    let parse = |text| u64::from_str_radix(text, 16).ok();
+    (ours && !special).then_some((parse(start)?, parse(end)?))
+}
+
+/// Which pages of a batch change sides so that it holds the share; the second value is the rounding to carry on.
+///
+/// `on_cxl`: for each page whether it is on CXL, or none where it cannot be moved. The pages chosen are evenly spaced.
+pub fn plan_moves(on_cxl: &[Option<bool>], share: CxlShare, carry: f64) -> (Vec<usize>, f64) {
+    let resident = on_cxl.iter().flatten().count() as f64;
+    let wanted = resident * share.fraction() + carry;
+    let target = wanted.round().clamp(0.0, resident);
+    let have = on_cxl.iter().flatten().filter(|cxl| **cxl).count() as f64;
+    let surplus_on_cxl = have > target;
+    let candidates: Vec<usize> =
+        on_cxl.iter().enumerate().filter(|(_, side)| **side == Some(surplus_on_cxl)).map(|(i, _)| i).collect();
+    let count = (have - target).abs() as usize;
+    let moves = (0..count).map(|nth| candidates[nth * candidates.len() / count]).collect();
+    (moves, wanted - target)
+}

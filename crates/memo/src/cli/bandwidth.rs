@@ -1,0 +1,89 @@
+//! `bandwidth`: by thread count, pattern, and instruction or mix.
+
+use super::output::Output;
+use super::place::{Place, Plan};
+use super::timing::Timing;
+use clap::Args;
+use cxlab_kernel::Bytes;
+use cxlab_memo::Result;
+use cxlab_memo::instruction::Instruction;
+use cxlab_memo::measure::bandwidth::{self, Work};
+use cxlab_memo::mix::{Mix, Store};
+use cxlab_memo::report::Benchmark;
+use cxlab_memo::traffic::Pattern;
+use serde_json::json;
+use std::process::ExitCode;
+
+/// Bandwidth at the memory, by thread count, pattern, and instruction or mix
+#[derive(Args)]
+pub struct Bandwidth {
+    /// Thread counts, such as 1,2,8 [all CPUs]
+    #[arg(long, value_delimiter = ',', conflicts_with = "sweep")]
+    threads: Vec<usize>,
+    /// 1, 2, 4 ... threads, and all CPUs
+    #[arg(long)]
+    sweep: bool,
+    /// What the threads execute; a store counts the read of its line and the write [ld]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    instruction: Vec<Instruction>,
+    /// Or lines read to lines written at the memory, ownership reads included
+    #[arg(long, value_name = "R:W", value_delimiter = ',', conflicts_with = "instruction")]
+    mix: Vec<String>,
+    /// Stores of a mix
+    #[arg(long, value_enum, default_value = "ordinary")]
+    store: Store,
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "sequential")]
+    pattern: Vec<Pattern>,
+    /// Memory of each thread
+    #[arg(long, default_value = "256MiB")]
+    size: Bytes,
+    #[command(flatten)]
+    timing: Timing,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Bandwidth {
+    fn works(&self) -> Result<Vec<Work>> {
+        if self.mix.is_empty() {
+            let given = if self.instruction.is_empty() { &[Instruction::Load][..] } else { &self.instruction };
+            return Ok(given.iter().map(|&i| Work::Instruction(i)).collect());
+        }
+        self.mix.iter().map(|text| Ok(Work::Mix(Mix::parse(text)?, self.store))).collect()
+    }
+
+    pub fn execute(self) -> Result<ExitCode> {
+        self.timing.check()?;
+        let cpus = self.place.cpu_count()?;
+        let threads = match (self.sweep, self.threads.is_empty()) {
+            (true, _) => bandwidth::thread_counts(cpus),
+            (false, true) => vec![cpus],
+            (false, false) => self.threads.clone(),
+        };
+        let settings = json!({ "threads": threads, "mix": self.mix, "instructions": self.instruction, "store": self.store,
+            "pattern": self.pattern, "size": self.size, "window_ms": self.timing.window.as_secs_f64() * 1e3,
+            "warm_up_ms": self.timing.warm_up.as_secs_f64() * 1e3, "repeats": self.timing.repeats });
+        let plan = Plan {
+            benchmark: Benchmark::Bandwidth,
+            size: self.size,
+            settings: settings.as_object().cloned().unwrap_or_default(),
+            method: format!(
+                "lines of all threads over a window, reads and writes at the memory together, 10^6 bytes a second; {}",
+                self.timing.said()
+            ),
+            output: &self.output,
+        };
+        let measurement = bandwidth::Bandwidth {
+            threads,
+            works: self.works()?,
+            patterns: self.pattern.clone(),
+            size: self.size,
+            warm_up: self.timing.warm_up,
+            window: self.timing.window,
+            repeats: self.timing.repeats,
+        };
+        self.place.measure(plan, |session, points| measurement.run(session, points))
+    }
+}

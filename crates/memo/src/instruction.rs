@@ -1,0 +1,111 @@
+//! The four ways to access memory that MICRO 2023 section 4.1 tells apart, and one batch of them, timed.
+//!
+//! ```text
+//!   clflush x 16 | mfence | rdtsc | 16 accesses back to back | fence | rdtsc
+//! ```
+
+use crate::isa::Vector;
+use crate::tsc::{self, Ticks};
+use serde::Serialize;
+use std::arch::x86_64::{_mm_clflush, _mm_lfence, _mm_mfence};
+use std::fmt;
+
+/// Accesses of a batch: the paper's.
+pub const BATCH: usize = 16;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+pub enum Instruction {
+    /// Temporal load.
+    #[value(name = "ld")]
+    #[serde(rename = "ld")]
+    Load,
+    /// Non-temporal load.
+    #[value(name = "nt-ld")]
+    #[serde(rename = "nt-ld")]
+    NontemporalLoad,
+    /// Temporal store: reads its line for ownership.
+    #[value(name = "st")]
+    #[serde(rename = "st")]
+    Store,
+    /// Non-temporal store.
+    #[value(name = "nt-st")]
+    #[serde(rename = "nt-st")]
+    NontemporalStore,
+}
+
+impl Instruction {
+    pub const ALL: [Instruction; 4] =
+        [Instruction::Load, Instruction::NontemporalLoad, Instruction::Store, Instruction::NontemporalStore];
+
+    /// From flushed lines to the fence after the last access.
+    ///
+    /// # Safety
+    /// The CPU has `V`; the lines are mapped, distinct, and the caller's to overwrite.
+    #[must_use]
+    pub unsafe fn time_batch<V: Vector>(self, lines: &[*mut u8; BATCH]) -> Ticks {
+        // SAFETY: passed on.
+        unsafe {
+            match self {
+                Instruction::Load => timed(lines, |l| V::load(l), after_loads),
+                Instruction::NontemporalLoad => timed(lines, |l| V::load_nontemporal(l), after_loads),
+                Instruction::Store => timed(lines, |l| V::store(l), after_stores),
+                Instruction::NontemporalStore => timed(lines, |l| V::store_nontemporal(l), after_stores),
+            }
+        }
+    }
+
+    /// The same without accesses: the cost of clock and fence.
+    #[must_use]
+    pub fn time_nothing(self, lines: &[*mut u8; BATCH]) -> Ticks {
+        // SAFETY: flushing mapped lines writes them back, no more; nothing is accessed.
+        unsafe {
+            match self {
+                Instruction::Load | Instruction::NontemporalLoad => timed(lines, |_| (), after_loads),
+                Instruction::Store | Instruction::NontemporalStore => timed(lines, |_| (), after_stores),
+            }
+        }
+    }
+}
+
+impl fmt::Display for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Instruction::Load => "ld",
+            Instruction::NontemporalLoad => "nt-ld",
+            Instruction::Store => "st",
+            Instruction::NontemporalStore => "nt-st",
+        })
+    }
+}
+
+/// LFENCE waits until every earlier load has its data.
+#[inline(always)]
+fn after_loads() {
+    // SAFETY: SSE2, which x86-64 always has.
+    unsafe { _mm_lfence() }
+}
+
+/// MFENCE waits until every earlier store, non-temporal ones too, is globally visible.
+#[inline(always)]
+fn after_stores() {
+    // SAFETY: SSE2, which x86-64 always has.
+    unsafe { _mm_mfence() }
+}
+
+/// # Safety
+/// The lines are mapped; `access` may have them.
+#[inline(always)]
+unsafe fn timed(lines: &[*mut u8; BATCH], access: impl Fn(*mut u8), fence: impl Fn()) -> Ticks {
+    for &line in lines {
+        // SAFETY: the line is mapped.
+        unsafe { _mm_clflush(line) };
+    }
+    // SAFETY: SSE2, which x86-64 always has.
+    unsafe { _mm_mfence() };
+    let began = tsc::now();
+    for &line in lines {
+        access(line);
+    }
+    fence();
+    tsc::now() - began
+}
