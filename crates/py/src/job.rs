@@ -1,0 +1,169 @@
+//! A job: run the model on a stream of records, keep a partial summary on disk, give the whole one back.
+
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Release;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use cxlab_access::{Consumer, Peer, Ring};
+use cxlab_model::frontend::{Answers, Live, Reader, RecordSource, Replay};
+use cxlab_model::machine::AddressRange;
+use cxlab_model::summary::{Series, Summary};
+use cxlab_model::{Machine, MachineSpec, ModelError};
+
+/// Between two partial summaries.
+const PARTIAL_EVERY: Duration = Duration::from_secs(1);
+
+/// What the supervisor asks for.
+#[derive(Deserialize)]
+struct LiveJob {
+    /// descriptor of the ring, inherited
+    ring_fd: i32,
+    qemu_pid: u32,
+    machine: String,
+    nodes: Vec<NodeRanges>,
+    /// the run's folder: the partial summary is kept there
+    out: PathBuf,
+    /// where to record the stream, if it is wanted
+    record: Option<PathBuf>,
+}
+
+#[derive(Deserialize, serde::Serialize)]
+struct NodeRanges {
+    node: u16,
+    /// (first byte, bytes)
+    ranges: Vec<(u64, u64)>,
+}
+
+/// What a trace says of the run that it was recorded from.
+#[derive(Deserialize, serde::Serialize)]
+struct Recorded {
+    machine: String,
+    nodes: Vec<NodeRanges>,
+}
+
+#[derive(Deserialize)]
+struct ReplayJob {
+    trace: PathBuf,
+    /// another machine than the recorded one
+    machine: Option<String>,
+}
+
+fn ranges(nodes: &[NodeRanges]) -> Vec<AddressRange> {
+    let of = |node: &NodeRanges| {
+        let number = node.node;
+        node.ranges
+            .iter()
+            .map(move |(start, length)| AddressRange { start: *start, length: *length, node: number })
+            .collect::<Vec<_>>()
+    };
+    nodes.iter().flat_map(of).collect()
+}
+
+fn bad_job(error: &serde_json::Error) -> ModelError {
+    ModelError::Inconsistent { file: "job".into(), cause: error.to_string() }
+}
+
+/// Follow a live guest until its program ends.
+pub fn simulate(job: &str) -> Result<String, ModelError> {
+    let job: LiveJob = serde_json::from_str(job).map_err(|error| bad_job(&error))?;
+    let stop: &'static AtomicBool = stop_on_signal()?;
+    let ring_error = |cause| ModelError::Ring { cause };
+    // SAFETY: the supervisor passes a descriptor that stays open for as long as this process runs.
+    let fd = unsafe { BorrowedFd::borrow_raw(job.ring_fd) };
+    let consumer = Consumer::new(Ring::open(fd).map_err(ring_error)?);
+    let guest = Peer::open(job.qemu_pid).map_err(ring_error)?;
+    let mut machine = Machine::new(MachineSpec::load(&job.machine)?, 1, &ranges(&job.nodes))?;
+    consumer.header().consumer_pid.store(std::process::id(), Release);
+    let mut live = Live::new(consumer, guest, stop);
+    if let Some(path) = &job.record {
+        let recorded = Recorded { machine: job.machine.clone(), nodes: job.nodes };
+        let description = serde_json::to_string(&recorded).expect("plain data is JSON");
+        live.record(path, &description)?;
+    }
+    let mut partial = Partial::new(&job.out);
+    let mut series = Series::new(&machine);
+    let reader = run(&mut machine, live, |machine| {
+        series.look(machine);
+        partial.look(machine)
+    })?;
+    let live = reader.into_source();
+    let cut_short = live.was_cut_short();
+    live.finish()?;
+    let mut whole = summary(&machine, !cut_short);
+    whole["series"] = series.to_json();
+    Ok(whole.to_string())
+}
+
+/// Run a recorded trace through its own machine, whose answers must agree, or through another.
+pub fn replay(job: &str) -> Result<String, ModelError> {
+    let job: ReplayJob = serde_json::from_str(job).map_err(|error| bad_job(&error))?;
+    let answers = if job.machine.is_some() { Answers::MayDiffer } else { Answers::MustAgree };
+    let source = Replay::open(&job.trace, answers)?;
+    let recorded: Recorded = serde_json::from_str(source.description()).map_err(|error| bad_job(&error))?;
+    let spec = MachineSpec::load(job.machine.as_deref().unwrap_or(&recorded.machine))?;
+    let mut machine = Machine::new(spec, 1, &ranges(&recorded.nodes))?;
+    let reader = run(&mut machine, source, |_| Ok(()))?;
+    let compared = reader.source().compared();
+    let mut whole = summary(&machine, true);
+    whole["answers_compared"] = compared.into();
+    Ok(whole.to_string())
+}
+
+fn run<S: RecordSource>(
+    machine: &mut Machine,
+    source: S,
+    look: impl FnMut(&Machine) -> Result<(), ModelError>,
+) -> Result<Reader<S>, ModelError> {
+    let mut feeds = [Reader::new(source)];
+    machine.run(&mut feeds, look)?;
+    let [reader] = feeds;
+    Ok(reader)
+}
+
+fn summary(machine: &Machine, complete: bool) -> Value {
+    let mut value = serde_json::to_value(Summary::of(machine)).expect("plain data is JSON");
+    value["complete"] = complete.into();
+    value
+}
+
+/// A flag that SIGTERM raises: the model then ends with what it has.
+fn stop_on_signal() -> Result<&'static AtomicBool, ModelError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::clone(&stop))
+        .map_err(|cause| ModelError::Ring { cause })?;
+    // The flag lives as long as the process, as the handler does.
+    let kept: &'static Arc<AtomicBool> = Box::leak(Box::new(stop));
+    Ok(kept)
+}
+
+/// The summary so far, on disk about once a second, whole or not at all.
+struct Partial {
+    path: PathBuf,
+    unfinished: PathBuf,
+    written: Instant,
+}
+
+impl Partial {
+    fn new(folder: &Path) -> Partial {
+        let path = folder.join("summary.partial.json");
+        Partial { unfinished: path.with_extension("unfinished"), path, written: Instant::now() }
+    }
+
+    fn look(&mut self, machine: &Machine) -> Result<(), ModelError> {
+        if self.written.elapsed() < PARTIAL_EVERY {
+            return Ok(());
+        }
+        self.written = Instant::now();
+        let write = || {
+            std::fs::write(&self.unfinished, summary(machine, false).to_string())?;
+            std::fs::rename(&self.unfinished, &self.path)
+        };
+        write().map_err(|cause| ModelError::Unwritable { path: self.path.clone(), cause })
+    }
+}

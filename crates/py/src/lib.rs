@@ -1,0 +1,89 @@
+//! The model as a Python module, `cxlab._model`.
+//!
+//! ```text
+//!   machine_names, load_machine   machines and their figures, as JSON
+//!   stages                        where a request's time can go, in the order of its way
+//!   simulate                      the model's side of a live run, until the guest's program ends
+//!   replay                        the same from a recorded trace
+//!   bench_point                   one point of a bench
+//! ```
+//!
+//! Everything crosses as JSON text: one schema for the command line, for files and for Python.
+
+mod bench;
+mod job;
+mod machines;
+
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+
+use cxlab_model::ModelError;
+use cxlab_model::request::Stage;
+
+pyo3::create_exception!(
+    _model,
+    CxlabError,
+    PyException,
+    "An error of CXLab; `code` is stable, the text is for people."
+);
+
+fn raise(py: Python<'_>, error: &ModelError) -> PyErr {
+    let exception = CxlabError::new_err(error.to_string());
+    // An exception that cannot carry its code still carries its text.
+    let _ = exception.value(py).setattr("code", error.code());
+    exception
+}
+
+/// Names of the machines that come with CXLab.
+#[pyfunction]
+fn machine_names() -> Vec<String> {
+    cxlab_model::config::machine_names()
+}
+
+/// Read a machine by name or from a file: JSON of its key figures and its whole description.
+#[pyfunction]
+fn load_machine(py: Python<'_>, name_or_path: &str) -> PyResult<String> {
+    machines::describe(name_or_path).map_err(|error| raise(py, &error))
+}
+
+/// Where a request's time can go, in the order of its way: (name in results, what happens there).
+#[pyfunction]
+fn stages() -> Vec<(&'static str, &'static str)> {
+    Stage::ALL.iter().map(|stage| (stage.name(), stage.description())).collect()
+}
+
+/// Bytes of shared memory that the ring takes.
+#[pyfunction]
+fn ring_bytes() -> usize {
+    cxlab_access::Ring::bytes(cxlab_access::ring::CAPACITY)
+}
+
+/// Run the model on a live guest until its program ends: the summary, JSON.
+#[pyfunction]
+fn simulate(py: Python<'_>, job: &str) -> PyResult<String> {
+    py.detach(|| job::simulate(job)).map_err(|error| raise(py, &error))
+}
+
+/// Run the model on a recorded trace: the summary, JSON.
+#[pyfunction]
+fn replay(py: Python<'_>, job: &str) -> PyResult<String> {
+    py.detach(|| job::replay(job)).map_err(|error| raise(py, &error))
+}
+
+/// Run one point of a bench: the point, JSON. Other threads may run others meanwhile.
+#[pyfunction]
+fn bench_point(py: Python<'_>, job: &str) -> PyResult<String> {
+    py.detach(|| bench::point(job)).map_err(|error| raise(py, &error))
+}
+
+#[pymodule]
+fn _model(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("CxlabError", module.py().get_type::<CxlabError>())?;
+    module.add_function(wrap_pyfunction!(machine_names, module)?)?;
+    module.add_function(wrap_pyfunction!(load_machine, module)?)?;
+    module.add_function(wrap_pyfunction!(stages, module)?)?;
+    module.add_function(wrap_pyfunction!(ring_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(replay, module)?)?;
+    module.add_function(wrap_pyfunction!(bench_point, module)?)
+}

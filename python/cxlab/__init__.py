@@ -1,0 +1,1 @@
+"""CXLab: what will CXL memory do for my program and my bill?"""

@@ -1,0 +1,9 @@
+"""The bench: a simulated machine driven by synthetic kernels, as the field's microbenchmarks drive real ones.
+
+    request.Workload --> sweep.run: points in parallel, each one call of the model --> result.Result
+                                                          table, JSON <--------------/   |
+                                                          plot.curves <-----------------/
+    validation: the same, against silicon's figures
+
+A point is made by Rust (crates/model/src/bench); nothing here knows how.
+"""

@@ -1,0 +1,137 @@
+"""What a bench is asked for: machine, placement, threads, mix; turned into jobs of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: Intel MLC's inject delays as the EuroSys'24 artifact ran them [core cycles]; 0 is the peak, 20000 is idle.
+DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
+#: of the model's random streams
+SEED = 1
+
+
+class BenchError(ValueError):
+    """A bench that cannot be; the text names what is valid."""
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Lines read to lines written at the memory, ownership reads included."""
+
+    reads: int
+    writes: int
+
+    def __str__(self) -> str:
+        """``R:W``."""
+        return f"{self.reads}:{self.writes}"
+
+    @property
+    def read_share(self) -> float:
+        """Lines read among all [0..1]."""
+        return self.reads / (self.reads + self.writes)
+
+    @staticmethod
+    def parse(text: str) -> Mix:
+        """From ``R:W``.
+
+        Raises:
+            BenchError: it is not two whole numbers, or both are 0.
+
+        """
+        parts = text.split(":")
+        if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+            raise BenchError(
+                f"mix `{text}` is not R:W; valid: lines read to lines written, as 1:0, 2:1 or 1:1"
+            )
+        mix = Mix(int(parts[0]), int(parts[1]))
+        if mix.reads + mix.writes == 0:
+            raise BenchError("a mix of 0:0 moves no line; valid: R:W with at least one of them above 0")
+        return mix
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Which nodes the pages of the buffers go round, and how many go to each in turn."""
+
+    shares: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        """A node's name, or ``dram=3,cxl=1``."""
+        if len(self.shares) == 1:
+            return self.shares[0][0]
+        return ",".join(f"{node}={weight}" for node, weight in self.shares)
+
+    @staticmethod
+    def parse(node: str | None, interleave: str | None, weighted: str | None) -> Placement:
+        """From the three options, of which exactly one is given.
+
+        Raises:
+            BenchError: none or several are given, or a weight is no number from 1 to 255.
+
+        """
+        given = [option for option in (node, interleave, weighted) if option is not None]
+        if len(given) != 1:
+            raise BenchError("give exactly one of --node, --interleave and --weighted-interleave")
+        if node is not None:
+            return Placement(((node, 1),))
+        if interleave is not None:
+            return Placement(tuple((name.strip(), 1) for name in interleave.split(",")))
+        return Placement(tuple(_share(part) for part in given[0].split(",")))
+
+
+def _share(part: str) -> tuple[str, int]:
+    name, _, weight = part.partition("=")
+    if not weight.isdecimal() or not 1 <= int(weight) <= 255:
+        raise BenchError(
+            f"`{part}` is no weighted node; valid: NODE=WEIGHT, weight 1 to 255, as in dram=3,cxl=1"
+        )
+    return name.strip(), int(weight)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What load threads and the latency thread do."""
+
+    machine: str
+    placement: Placement
+    threads: int
+    mix: Mix = Mix(1, 0)
+    store: str = "ordinary"
+    pattern: str = "sequential"
+    latency_thread: bool = True
+
+    def job(self, delay: int) -> dict[str, Any]:
+        """The model's job for one delay [core cycles]."""
+        return self.job_of(
+            {
+                "loaded_latency": {
+                    "mix": {"reads": self.mix.reads, "writes": self.mix.writes},
+                    "store": self.store,
+                    "pattern": self.pattern,
+                    "latency_thread": self.latency_thread,
+                }
+            },
+            delay,
+        )
+
+    def job_of(self, work: Mapping[str, Any], delay: int = 0) -> dict[str, Any]:
+        """The model's job for another kernel on the same placement."""
+        return {
+            "machine": self.machine,
+            "placement": [{"node": node, "weight": weight} for node, weight in self.placement.shares],
+            "threads": self.threads,
+            "delay": delay,
+            "work": work,
+            "seed": SEED,
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """As it stands in results."""
+        return {
+            "threads": self.threads,
+            "mix": str(self.mix),
+            "store": self.store,
+            "pattern": self.pattern,
+        }

@@ -1,0 +1,252 @@
+"""``cxlab bench``: microbenchmarks on a simulated machine.
+
+latency          one chase, where its time goes
+loaded-latency   Intel MLC's: load threads at an inject delay, one latency thread; --sweep gives the curve
+bandwidth        all threads at full speed
+stream           the four kernels of STREAM
+memo             ld, nt-ld, st, nt-st, 16 at a time (MICRO'23)
+mess             loaded latency over a family of mixes
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+
+from cxlab.bench import plot, result, sweep
+from cxlab.bench.request import DELAYS, BenchError, Mix, Placement, Workload
+from cxlab.bench.result import Result
+
+F = TypeVar("F", bound=Callable[..., Any])
+MESS_MIXES = ("1:0", "4:1", "3:1", "2:1", "3:2", "1:1")
+
+
+class InputError(click.ClickException):
+    """Wrong input: exit status 2, as click's own usage errors."""
+
+    exit_code = 2
+
+
+def where(command: F) -> F:
+    """Give a bench its machine, placement and outputs, and turn its errors into messages."""
+
+    @functools.wraps(command)
+    def run(
+        machine: str, node: str | None, interleave: str | None, weighted_interleave: str | None, **rest: Any
+    ) -> Any:
+        try:
+            placement = Placement.parse(node, interleave, weighted_interleave)
+            return command(machine=machine, placement=placement, **rest)
+        except BenchError as error:
+            raise InputError(str(error)) from error
+
+    for option in reversed(
+        (
+            click.option(
+                "--machine", required=True, help="A machine that comes with CXLab, or a .toml file."
+            ),
+            click.option("--node", help="The node that all lines are on."),
+            click.option("--interleave", metavar="NODES", help="Page by page over these nodes: dram,cxl."),
+            click.option(
+                "--weighted-interleave", metavar="NODE=N,..", help="Page by page by weight: dram=3,cxl=1."
+            ),
+            click.option(
+                "--json", "json_file", type=click.Path(path_type=Path), help="Write the result as JSON."
+            ),
+        )
+    ):
+        run = option(run)
+    return run  # type: ignore[return-value]
+
+
+def load(command: F) -> F:
+    """Options of what load threads do."""
+    for option in reversed(
+        (
+            click.option("--threads", default=16, show_default=True, type=click.IntRange(0, 64)),
+            click.option(
+                "--mix", default="1:0", show_default=True, help="Lines read to lines written at the memory."
+            ),
+            click.option(
+                "--store",
+                default="ordinary",
+                show_default=True,
+                type=click.Choice(["ordinary", "nontemporal"]),
+            ),
+            click.option(
+                "--pattern",
+                default="sequential",
+                show_default=True,
+                type=click.Choice(["sequential", "random"]),
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+plot_option = click.option(
+    "--plot", "plot_file", type=click.Path(path_type=Path), help="Draw the curve: a .png, .svg or .pdf file."
+)
+
+
+def finish(outcome: Result, json_file: Path | None) -> None:
+    """Write what was asked for."""
+    if json_file is not None:
+        result.write(json_file, outcome.document())
+
+
+@click.group("bench", help="Microbenchmarks on a simulated machine.")
+def command() -> None:
+    """The group."""
+
+
+@command.command("latency", help="One thread in a random chase: load to use, and where the time goes.")
+@where
+def latency(machine: str, placement: Placement, json_file: Path | None) -> None:
+    """One point without load."""
+    workload = Workload(machine, placement, threads=0)
+    outcome = Result("latency", workload, sweep.run([workload.job(0)], "latency"))
+    click.echo(f"{machine}, {placement}: {outcome.points[0]['latency_ns']:.1f} ns")
+    Console().print(result.stages_table(outcome.points[0]))
+    finish(outcome, json_file)
+
+
+@command.command("loaded-latency", help="Load threads at an inject delay, one latency thread (Intel MLC).")
+@where
+@load
+@click.option(
+    "--delay", type=click.IntRange(0, 10_000_000), help="Core cycles after every four loads or stores."
+)
+@click.option("--sweep", "whole", is_flag=True, help="All of MLC's delays, 0 (the peak) to 20000 (idle).")
+@plot_option
+def loaded_latency(
+    machine: str,
+    placement: Placement,
+    json_file: Path | None,
+    threads: int,
+    mix: str,
+    store: str,
+    pattern: str,
+    delay: int | None,
+    whole: bool,
+    plot_file: Path | None,
+) -> None:
+    """A point or a curve."""
+    if (delay is None) != whole:
+        raise BenchError("give exactly one of --delay N and --sweep")
+    workload = Workload(machine, placement, threads, Mix.parse(mix), store, pattern)
+    delays = DELAYS if delay is None else (delay,)
+    outcome = Result(
+        "loaded-latency", workload, sweep.run([workload.job(d) for d in delays], "loaded latency")
+    )
+    click.echo("\n".join(result.mlc_lines(outcome)))
+    if delay is not None:
+        Console().print(result.stages_table(outcome.points[0]))
+    if plot_file is not None:
+        plot.curves(plot_file, _title(outcome), [plot.of(outcome, f"{mix} {store}")])
+    finish(outcome, json_file)
+
+
+@command.command("bandwidth", help="All threads at full speed.")
+@where
+@load
+def bandwidth(
+    machine: str,
+    placement: Placement,
+    json_file: Path | None,
+    threads: int,
+    mix: str,
+    store: str,
+    pattern: str,
+) -> None:
+    """One point without delay and without a latency thread."""
+    workload = Workload(machine, placement, threads, Mix.parse(mix), store, pattern, latency_thread=False)
+    outcome = Result("bandwidth", workload, sweep.run([workload.job(0)], "bandwidth"))
+    for point in outcome.points:
+        point["mix"] = mix
+    Console().print(result.points_table(outcome, "mix"))
+    finish(outcome, json_file)
+
+
+@command.command("stream", help="STREAM's copy, scale, add and triad, counted as STREAM counts.")
+@where
+@click.option("--threads", default=16, show_default=True, type=click.IntRange(1, 64))
+def stream(machine: str, placement: Placement, json_file: Path | None, threads: int) -> None:
+    """Four points."""
+    kernels = ("copy", "scale", "add", "triad")
+    workload = Workload(machine, placement, threads)
+    jobs = [workload.job_of({"stream": {"kernel": kernel}}) for kernel in kernels]
+    outcome = Result("stream", workload, sweep.run(jobs, "STREAM"))
+    for kernel, point in zip(kernels, outcome.points, strict=True):
+        point["kernel"] = kernel
+    Console().print(result.points_table(outcome, "kernel"))
+    finish(outcome, json_file)
+
+
+@command.command(
+    "memo", help="ld, nt-ld, st, nt-st: 16 random accesses to flushed lines, time over 16 (MICRO'23)."
+)
+@where
+def memo(machine: str, placement: Placement, json_file: Path | None) -> None:
+    """Four points."""
+    instructions = ("ld", "nt-ld", "st", "nt-st")
+    workload = Workload(machine, placement, threads=0)
+    jobs = [workload.job_of({"memo": {"instruction": instruction}}) for instruction in instructions]
+    outcome = Result("memo", workload, sweep.run(jobs, "memo"))
+    for instruction, point in zip(instructions, outcome.points, strict=True):
+        point["instruction"] = instruction
+    Console().print(result.points_table(outcome, "instruction"))
+    finish(outcome, json_file)
+
+
+@command.command("mess", help="Loaded latency over a family of mixes (Esmaili-Dokht et al., MICRO'24).")
+@where
+@click.option("--threads", default=16, show_default=True, type=click.IntRange(1, 64))
+@click.option("--mixes", default=",".join(MESS_MIXES), show_default=True, help="R:W, separated by commas.")
+@click.option(
+    "--store", default="ordinary", show_default=True, type=click.Choice(["ordinary", "nontemporal"])
+)
+@plot_option
+def mess(
+    machine: str,
+    placement: Placement,
+    json_file: Path | None,
+    threads: int,
+    mixes: str,
+    store: str,
+    plot_file: Path | None,
+) -> None:
+    """A curve for each mix."""
+    family = [
+        Workload(machine, placement, threads, Mix.parse(mix.strip()), store) for mix in mixes.split(",")
+    ]
+    jobs = [workload.job(delay) for workload in family for delay in DELAYS]
+    points = sweep.run(jobs, "mess")
+    outcomes = []
+    for place, workload in enumerate(family):
+        mine = points[place * len(DELAYS) : (place + 1) * len(DELAYS)]
+        for point in mine:
+            point["mix"] = str(workload.mix)
+        outcomes.append(Result("mess", workload, mine))
+    for outcome in outcomes:
+        click.echo(f"\n{machine}, {placement}, {outcome.workload.mix} {store}")
+        click.echo("\n".join(result.mlc_lines(outcome)))
+    if plot_file is not None:
+        lines = [plot.of(outcome, str(outcome.workload.mix)) for outcome in outcomes]
+        plot.curves(plot_file, f"{machine}, {placement}: {threads} threads, reads to writes", lines)
+    if json_file is not None:
+        document = outcomes[0].document()
+        document["mix"] = [str(outcome.workload.mix) for outcome in outcomes]
+        document["points"] = points
+        result.write(json_file, document)
+
+
+def _title(outcome: Result) -> str:
+    workload = outcome.workload
+    return f"{workload.machine}, {workload.placement}: {workload.threads} threads, {workload.pattern}"

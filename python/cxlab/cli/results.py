@@ -1,0 +1,91 @@
+"""What a run says on standard error when it has ended."""
+
+from __future__ import annotations
+
+import errno
+import shlex
+import signal
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from cxlab.cli import figures
+from cxlab.machine import guest
+from cxlab.machine.request import Outcome, Request
+from cxlab.machine.run_directory import RunDirectory
+
+#: Files named one by one; the rest is in summary.json.
+MOST_NAMED = 10
+STEPS = {
+    "stdin": "its standard input could not be opened",
+    "working_folder": "its working folder could not be entered",
+    "identity": "its user could not be set",
+    "placement": "its memory policy could not be set",
+}
+
+
+def show(
+    request: Request, outcome: Outcome, document: dict[str, Any], directory: RunDirectory, keep: Path | None
+) -> None:
+    """Everything about the run but the program's own output."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def say(text: str) -> None:
+        console.print(f"cxlab: {text}", markup=False)
+
+    if outcome.failure is not None:
+        say(f"{outcome.failure}; the results so far are marked as not complete")
+    if outcome.exit is not None:
+        _say_end(request, outcome.exit, say)
+        _say_files(outcome.exit.files, keep, say)
+    for name, error in outcome.broken_streams.items():
+        # A reader that has gone is the reader's choice.
+        if error.errno != errno.EPIPE:
+            say(f"{name} of the program could not be written on: {error.strerror}")
+    if request.detail == "marker" and document.get("simulated_seconds") == 0 and outcome.complete:
+        say(
+            f"{request.program.argv[0]} executed no marker that begins a region: nothing was timed; "
+            "--detail all times the whole program"
+        )
+    elif outcome.simulated is not None:
+        figures.show(console, f"{document['machine']}, {document['placement']}", document)
+    say(f"results: {directory.path}")
+
+
+def _say_end(request: Request, end: guest.Exit, say: Any) -> None:
+    program = request.program.argv[0]
+    match end.status:
+        case guest.NotStarted("execute", number, message):
+            known = {errno.ENOENT: "not found", errno.ENOTDIR: "not found"}
+            say(f"{program}: {known.get(number, message)}")
+        case guest.NotStarted(step, _, message):
+            say(f"{program} was not started: {STEPS[step]}: {message} (folder: {request.program.cwd})")
+        case guest.Signalled(number):
+            say(f"{program} was ended by {_signal_name(number)}")
+        case guest.ExitCode():
+            pass
+    if end.oom:
+        say(
+            f"a node was too small: --memory makes it larger, now {_sizes(request)}. The guest's kernel said:"
+        )
+        for line in end.oom:
+            say(f"  {line}")
+
+
+def _signal_name(number: int) -> str:
+    return signal.Signals(number).name if number < signal.SIGRTMIN else f"signal {number}"
+
+
+def _sizes(request: Request) -> str:
+    pairs = zip(request.machine.nodes, request.node_bytes, strict=True)
+    return ", ".join(f"{node.name} {size / 2**20:.0f} MiB" for node, size in pairs)
+
+
+def _say_files(files: tuple[guest.WrittenFile, ...], keep: Path | None, say: Any) -> None:
+    if not files:
+        return
+    names = [shlex.quote(f.path) + (f" ({f.kind})" if f.kind != "file" else "") for f in files[:MOST_NAMED]]
+    more = f", and {len(files) - MOST_NAMED} more (summary.json)" if len(files) > MOST_NAMED else ""
+    fate = "dropped, --keep DIR copies them out" if keep is None else f"kept in {keep}"
+    say(f"the program wrote, and this is {fate}: {', '.join(names)}{more}")

@@ -1,0 +1,200 @@
+"""``cxlab run``: a program of the host, on a simulated machine."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from cxlab.cli import results
+from cxlab.machine import (
+    artefacts,
+    description,
+    initramfs,
+    kernel_image,
+    placement,
+    qemu,
+    summary,
+    supervisor,
+)
+from cxlab.machine.errors import BadRequest, ModelError
+from cxlab.machine.guest import Identity, Program
+from cxlab.machine.interruption import Interrupted, Interruption
+from cxlab.machine.keep import Keep
+from cxlab.machine.progress import Progress
+from cxlab.machine.request import Request
+from cxlab.machine.run_directory import RunDirectory, write_json, write_parquet
+
+DEFAULT_MACHINE = "8468v-asic"
+#: The host's PATH and language do not belong to the guest: a clean start, as env -i and a login shell would
+#: give.
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@click.command(
+    "run",
+    context_settings={"allow_interspersed_args": False},
+    help="Run PROGRAM of this host on a simulated machine: a booted Linux with DRAM and CXL nodes.",
+    epilog="Exit status: the program's own; 125 if the simulator fails, 126 or 127 if PROGRAM cannot be "
+    "executed or is not found, 128 + n if a signal ended it.",
+)
+@click.option(
+    "--machine", default=DEFAULT_MACHINE, show_default=True, metavar="NAME|FILE", help="See `cxlab machines`."
+)
+@click.option("--cpus", type=int, default=1, show_default=True, metavar="N", help="Processors of the guest.")
+@click.option(
+    "--memory", metavar="NODE=SIZE,...", help="Size of each node; 2G where not given. dram=2G,cxl=2G"
+)
+@click.option("--membind", metavar="NODES", help="Pages only on these nodes.")
+@click.option("--preferred", metavar="NODE", help="Pages on this node while it has room.")
+@click.option("--interleave", metavar="NODES", help="Pages on these nodes in turn.")
+@click.option(
+    "--weighted-interleave", metavar="NODE=WEIGHT,...", help="Pages in turn, by weight. dram=3,cxl=1"
+)
+@click.option(
+    "--detail",
+    type=click.Choice(["all", "marker", "off"]),
+    default="all",
+    show_default=True,
+    help="What is timed: the whole program, what is between its own markers, or nothing.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Copy the files that PROGRAM writes to DIR.",
+)
+@click.option(
+    "--env", "variables", multiple=True, metavar="NAME=VALUE", help="Set a variable; may be repeated."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Results; default: cxlab-runs/<UTC time>-<program>.",
+)
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Summary."
+)
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the trace of the run here.",
+)
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
+def command(
+    machine: str,
+    cpus: int,
+    memory: str | None,
+    membind: str | None,
+    preferred: str | None,
+    interleave: str | None,
+    weighted_interleave: str | None,
+    detail: str,
+    keep: Path | None,
+    variables: tuple[str, ...],
+    out: Path | None,
+    json_file: Path | None,
+    record: Path | None,
+    program: tuple[str, ...],
+) -> int:
+    """Check what can be checked without a machine, then boot."""
+    with Interruption() as interruption:
+        try:
+            with interruption.allowed():
+                if cpus != 1:
+                    raise BadRequest(
+                        f"--cpus {cpus}: more than one processor is not modelled yet; use --cpus 1"
+                    )
+                if record is not None and detail == "off":
+                    raise BadRequest("--record needs detail: there is no trace with --detail off")
+                for option, file in (("--json", json_file), ("--record", record)):
+                    if file is not None and not file.absolute().parent.is_dir():
+                        raise BadRequest(
+                            f"{option} {file}: the folder {file.absolute().parent} does not exist"
+                        )
+                resolved = _load(machine)
+                node_bytes = placement.parse_memory(memory, resolved)
+                policy = placement.parse(
+                    resolved,
+                    membind=membind,
+                    preferred=preferred,
+                    interleave=interleave,
+                    weighted_interleave=weighted_interleave,
+                )
+                environment = _environment(variables)
+                qemu_version = qemu.check_version()
+                if detail != "off":
+                    artefacts.built(artefacts.QEMU_PLUGIN)
+                init = artefacts.built(artefacts.GUEST_INIT)
+                image = kernel_image.cached() or _fetch_kernel()
+                archive = initramfs.ensure(image, init)
+                directory = RunDirectory.create(out, program[0])
+                keeping = Keep(keep) if keep is not None else nullcontext()
+        except Interrupted as interrupted:
+            return 128 + interrupted.number
+
+        with keeping as kept:
+            request = Request(
+                machine=resolved,
+                node_bytes=node_bytes,
+                program=Program(program, os.getcwd(), Identity.of_caller(), environment, policy),
+                detail=detail,
+                kernel=image.vmlinuz,
+                initramfs=archive,
+                keep=kept.arriving if kept is not None else None,
+                record=record.absolute() if record is not None else None,
+            )
+            write_json(directory.config, summary.config(request, qemu_version))
+            outcome = supervisor.run(request, directory, interruption, Progress(directory.partial_summary))
+            if kept is not None and outcome.exit is not None and outcome.complete:
+                kept.accept(outcome.exit.files)
+
+        document = summary.summary(request, outcome, qemu_version)
+        for path in (directory.summary, json_file):
+            if path is not None:
+                write_json(path, document)
+        if outcome.series is not None:
+            write_parquet(directory.series, outcome.series)
+        results.show(request, outcome, document, directory, keep)
+        return summary.exit_status(outcome)
+
+
+def _load(machine: str) -> description.Machine:
+    """The machine; the model's errors become ours, with their codes."""
+    door = description.model()
+    try:
+        return description.load(machine)
+    except door.CxlabError as error:
+        raise ModelError(getattr(error, "code", ModelError.code), str(error)) from None
+
+
+def _fetch_kernel() -> kernel_image.KernelImage:
+    click.echo("cxlab: downloading and unpacking the guest's kernel (once, about 110 MB)", err=True)
+    return kernel_image.ensure()
+
+
+def _environment(variables: tuple[str, ...]) -> dict[str, str]:
+    """The program's whole environment."""
+    environment = {"PATH": SEARCH_PATH, "LANG": "C.UTF-8"}
+    try:
+        user = pwd.getpwuid(os.getuid())
+    except KeyError:
+        environment["HOME"] = "/"
+    else:
+        environment |= {
+            "HOME": user.pw_dir,
+            "USER": user.pw_name,
+            "LOGNAME": user.pw_name,
+            "SHELL": user.pw_shell,
+        }
+    for variable in variables:
+        name, equals, value = variable.partition("=")
+        if not (name and equals):
+            raise BadRequest(f"--env {variable}: not of the form NAME=VALUE")
+        environment[name] = value
+    return environment

@@ -1,0 +1,23 @@
+"""What ``make build`` puts beside the package: the guest's init and the QEMU plugin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cxlab.machine.errors import NotBuilt
+
+FOLDER = Path(__file__).resolve().parent.parent / "bin"
+GUEST_INIT = FOLDER / "cxlab-guest-init"
+QEMU_PLUGIN = FOLDER / "libcxlab_qemu_plugin.so"
+
+
+def built(path: Path) -> Path:
+    """The artefact at ``path``.
+
+    Raises:
+        NotBuilt: it is not there.
+
+    """
+    if not path.is_file():
+        raise NotBuilt(f"{path.name} is not built ({path}): run `make build`")
+    return path

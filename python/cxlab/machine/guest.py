@@ -1,0 +1,239 @@
+"""What host and guest say on the control port; the guest's side is crates/guest-init/src/protocol.rs.
+
+One JSON object a line. Paths, arguments and environment are bytes: a JSON string where they are UTF-8, else
+a list of numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from cxlab.machine.placement import Placement
+
+#: Capacity of the pipe that is the program's standard input, and so the most that can be sent ahead [bytes].
+PIPE_BYTES = 64 << 10
+
+
+def encode_bytes(text: str) -> str | list[int]:
+    """The wire's form of a string from the operating system (``surrogateescape`` where it is not UTF-8)."""
+    raw = os.fsencode(text)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return list(raw)
+
+
+def decode_bytes(wire: str | list[int]) -> str:
+    """The inverse of `encode_bytes`."""
+    return wire if isinstance(wire, str) else os.fsdecode(bytes(wire))
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who runs the program."""
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+
+    @classmethod
+    def of_caller(cls) -> Identity:
+        """The user who runs CXLab."""
+        return cls(os.getuid(), os.getgid(), tuple(os.getgroups()))
+
+
+@dataclass(frozen=True)
+class FileInput:
+    """Standard input is a regular file, which the guest opens itself."""
+
+    path: str
+    #: [bytes]
+    offset: int
+
+
+@dataclass(frozen=True)
+class StreamInput:
+    """Standard input comes in frames over a port; the first bytes have been sent."""
+
+    #: sent before the run's line [bytes]
+    primed: int
+    #: all has been sent
+    ended: bool
+
+
+@dataclass(frozen=True)
+class NullInput:
+    """Standard input is /dev/null."""
+
+
+Input = FileInput | StreamInput | NullInput
+
+
+@dataclass(frozen=True)
+class Program:
+    """The program to run, as the guest needs it."""
+
+    #: program and arguments
+    argv: tuple[str, ...]
+    #: working folder
+    cwd: str
+    identity: Identity
+    #: the whole environment
+    environment: dict[str, str]
+    placement: Placement
+
+
+def run_line(program: Program, stdin: Input, *, keep: bool) -> bytes:
+    """The request that starts the program."""
+    who = program.identity
+    wire_input: Any
+    match stdin:
+        case FileInput(path, offset):
+            wire_input = {"file": {"path": encode_bytes(path), "offset": offset}}
+        case StreamInput(primed, ended):
+            wire_input = {"stream": {"primed": primed, "ended": ended}}
+        case NullInput():
+            wire_input = "null"
+    run = {
+        "argv": [encode_bytes(argument) for argument in program.argv],
+        "cwd": encode_bytes(program.cwd),
+        "uid": who.uid,
+        "gid": who.gid,
+        "groups": list(who.groups),
+        "env": [[encode_bytes(name), encode_bytes(value)] for name, value in program.environment.items()],
+        "placement": program.placement.policy,
+        "stdin": wire_input,
+        "keep": keep,
+    }
+    return _line({"run": run})
+
+
+def close_line(stream: str) -> bytes:
+    """The request that closes ``stdout`` or ``stderr`` of the program: nobody reads it any longer."""
+    return _line({"close": stream})
+
+
+def power_off_line() -> bytes:
+    """The request that ends the machine."""
+    return _line("power_off")
+
+
+def _line(request: object) -> bytes:
+    return json.dumps(request).encode() + b"\n"
+
+
+def frame(data: bytes) -> bytes:
+    """A frame of standard input; an empty one is its end."""
+    return len(data).to_bytes(4, "little") + data
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The guest waits for its program."""
+
+    #: kernel release
+    kernel: str
+    #: for each node: its number, and (start, length) of its guest-physical ranges [bytes]
+    nodes: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A file that the program wrote or deleted."""
+
+    path: str
+    #: file, folder, symlink, special, deleted
+    kind: str
+    #: [bytes]
+    size: int
+
+
+@dataclass(frozen=True)
+class ExitCode:
+    """The program ended by itself."""
+
+    code: int
+
+
+@dataclass(frozen=True)
+class Signalled:
+    """The program was ended by a signal."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class NotStarted:
+    """The program could not be started."""
+
+    #: stdin, working_folder, identity, placement, execute
+    step: str
+    errno: int
+    message: str
+
+
+Status = ExitCode | Signalled | NotStarted
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How the program ended and what it left."""
+
+    status: Status
+    #: output sent in all [bytes]
+    stdout_bytes: int
+    stderr_bytes: int
+    files: tuple[WrittenFile, ...]
+    #: the kernel's out-of-memory killer, in its own words
+    oom: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The guest's init could not go on."""
+
+    code: str
+    message: str
+
+
+Event = Ready | Exit | Failed
+
+
+def parse_event(line: bytes) -> Event:
+    """One line of the guest."""
+    event = json.loads(line)
+    match event["event"]:
+        case "ready":
+            nodes = tuple(
+                (n["node"], tuple((start, length) for start, length in n["ranges"])) for n in event["nodes"]
+            )
+            return Ready(event["kernel"], nodes)
+        case "exit":
+            files = tuple(WrittenFile(decode_bytes(f["path"]), f["kind"], f["size"]) for f in event["files"])
+            return Exit(
+                _status(event["status"]),
+                event["stdout_bytes"],
+                event["stderr_bytes"],
+                files,
+                tuple(event["oom"]),
+            )
+        case "failed":
+            return Failed(event["code"], event["message"])
+        case unknown:
+            raise ValueError(f"the guest sent the event {unknown!r}")
+
+
+def _status(status: dict[str, Any]) -> Status:
+    [(kind, value)] = status.items()
+    match kind:
+        case "code":
+            return ExitCode(value)
+        case "signal":
+            return Signalled(value)
+        case "not_started":
+            return NotStarted(value["step"], value["errno"], value["message"])
+        case unknown:
+            raise ValueError(f"the guest sent the status {unknown!r}")

@@ -1,0 +1,140 @@
+"""Where the program's pages go: the options of ``cxlab run``, and what the guest's init is told."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from cxlab.machine.description import Machine
+from cxlab.machine.errors import BadRequest
+
+#: Binary multiples, as QEMU, the kernel and numactl read them.
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+MIB = UNITS["M"]
+DEFAULT_NODE_BYTES = 2 * UNITS["G"]
+#: Linux 6.12 and its init need about this much on node 0 to boot with the tree mounted.
+LEAST_BOOT_NODE_BYTES = 256 * MIB
+LEAST_NODE_BYTES = 16 * MIB
+#: Linux: 1..=255 (sysfs-kernel-mm-mempolicy-weighted-interleave).
+MOST_WEIGHT = 255
+
+
+def parse_bytes(text: str) -> int:
+    """``512M`` in bytes.
+
+    Raises:
+        BadRequest: not a whole number with a unit.
+
+    """
+    match = re.fullmatch(r"([0-9]+)([KMGT])(?:iB)?", text)
+    if match is None or int(match[1]) == 0:
+        raise BadRequest(f"'{text}' is no size: a whole number above 0 and K, M, G or T, as in 512M or 2G")
+    return int(match[1]) * UNITS[match[2]]
+
+
+def format_bytes(size: int) -> str:
+    """``536870912`` as ``512M``: the largest unit that leaves a whole number."""
+    for unit, multiple in reversed(UNITS.items()):
+        if size >= multiple and size % multiple == 0:
+            return f"{size // multiple}{unit}"
+    return str(size)
+
+
+def _pairs(option: str, text: str, example: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for item in text.split(","):
+        name, equals, value = item.partition("=")
+        if not (name and equals and value):
+            raise BadRequest(f"{option} {text}: '{item}' is not NODE=VALUE, as in {example}")
+        if name in pairs:
+            raise BadRequest(f"{option} {text}: the node '{name}' is there twice")
+        pairs[name] = value
+    return pairs
+
+
+def parse_memory(text: str | None, machine: Machine) -> tuple[int, ...]:
+    """Size of each node [bytes], from ``dram=2G,cxl=2G``; a node that is not named has 2 GiB."""
+    sizes = dict.fromkeys((node.name for node in machine.nodes), DEFAULT_NODE_BYTES)
+    if text is not None:
+        for name, value in _pairs("--memory", text, "dram=2G,cxl=2G").items():
+            sizes[machine.node(name).name] = parse_bytes(value)
+    for node in machine.nodes:
+        size = sizes[node.name]
+        least = LEAST_BOOT_NODE_BYTES if node.number == 0 else LEAST_NODE_BYTES
+        if size < least:
+            why = "Linux needs it to boot" if node.number == 0 else "a node is made of larger blocks"
+            raise BadRequest(
+                f"--memory {node.name}={format_bytes(size)} is too small: "
+                f"at least {format_bytes(least)}, {why}"
+            )
+        if size % (2 * MIB) != 0:
+            raise BadRequest(f"--memory {node.name}={format_bytes(size)}: a node's size is a multiple of 2M")
+    return tuple(sizes[node.name] for node in machine.nodes)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A memory policy; at most one of the options of ``cxlab run``."""
+
+    #: as on the command line, for results
+    text: str
+    #: as the guest's init reads it (crates/guest-init/src/placement.rs)
+    policy: str | dict[str, Any]
+
+
+DEFAULT = Placement("default (local node first)", "default")
+
+
+def _nodes(text: str, machine: Machine) -> list[int]:
+    return [machine.node(name).number for name in text.split(",")]
+
+
+def parse(
+    machine: Machine,
+    *,
+    membind: str | None = None,
+    preferred: str | None = None,
+    interleave: str | None = None,
+    weighted_interleave: str | None = None,
+) -> Placement:
+    """The placement that the options ask for.
+
+    Raises:
+        BadRequest: more than one option, an unknown node, or a weight outside 1..255.
+
+    """
+    options = {
+        "--membind": membind,
+        "--preferred": preferred,
+        "--interleave": interleave,
+        "--weighted-interleave": weighted_interleave,
+    }
+    asked = [(option, value) for option, value in options.items() if value is not None]
+    if not asked:
+        return DEFAULT
+    if len(asked) > 1:
+        names = " and ".join(option for option, _ in asked)
+        raise BadRequest(f"{names} exclude each other: a program starts with one memory policy")
+    [(option, value)] = asked
+    text = f"{option} {value}"
+    match option:
+        case "--membind":
+            return Placement(text, {"bind": _nodes(value, machine)})
+        case "--preferred":
+            return Placement(text, {"preferred": machine.node(value).number})
+        case "--interleave":
+            return Placement(text, {"interleave": _nodes(value, machine)})
+        case _:
+            return Placement(text, {"weighted_interleave": _weights(value, machine)})
+
+
+def _weights(text: str, machine: Machine) -> list[tuple[int, int]]:
+    weights = []
+    for name, value in _pairs("--weighted-interleave", text, "dram=3,cxl=1").items():
+        if not (value.isascii() and value.isdigit() and 1 <= int(value) <= MOST_WEIGHT):
+            raise BadRequest(
+                f"--weighted-interleave {text}: '{value}' is no weight: a whole number in 1..{MOST_WEIGHT}"
+            )
+        weights.append((machine.node(name).number, int(value)))
+    return weights

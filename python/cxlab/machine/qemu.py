@@ -1,0 +1,211 @@
+"""The QEMU command line: a q35 machine of several nodes and one vCPU, without KVM, booting the guest's init.
+
+What it does not have: a network, a disk, a display. Source of the recipe: QEMU 10.0's documentation (numa,
+hmat-lb, fsdev, virtserialport), and measurements with 10.0.2 that the tests repeat.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from cxlab.machine.description import Machine
+from cxlab.machine.errors import QemuMissing, QemuVersion
+from cxlab.machine.placement import MIB
+
+PROGRAM = "qemu-system-x86_64"
+#: The plugin replaces parts of the accelerator's table of functions, which no other series is known to have
+#: in this form.
+WANTED = "10.0"
+HOW_TO_GET = (
+    "Debian 12 has it in bookworm-backports: sudo apt-get install -t bookworm-backports qemu-system-x86"
+)
+
+#: Ports of the guest, in the order of their numbers on the bus: crates/guest-init/src/port.rs.
+PORTS = ("control", "stdin", "stdout", "stderr")
+
+KERNEL_ARGUMENTS = (
+    "console=ttyS0",
+    "quiet",
+    "panic=-1",  # with -no-reboot: a panic ends QEMU at once
+    # The same run twice gives the same time: no address is drawn at random.
+    "nokaslr",
+    "norandmaps",
+    "randomize_kstack_offset=off",
+    # The model is the only clock: no watchdog that compares it with a second one.
+    "tsc=reliable",
+    # A self-test of the crypto layer would still share the CPU with the program's first loops.
+    "cryptomgr.notests",
+    # The CPUs modelled answer Spectre v2 in hardware (eIBRS, BHI_DIS_S); on QEMU's CPU, Linux would put
+    # retpolines in their place, an indirect branch of the kernel for each of which no real one pays. The
+    # other mitigations stay.
+    "spectre_v2=off",
+    # Placement is what the options say, until they say otherwise.
+    "numa_balancing=disable",
+)
+
+
+def version() -> str:
+    """The version of the QEMU on PATH.
+
+    Raises:
+        QemuMissing: there is none.
+
+    """
+    path = shutil.which(PROGRAM)
+    if path is None:
+        raise QemuMissing(f"{PROGRAM} is not on PATH; wanted: QEMU {WANTED}.x. {HOW_TO_GET}")
+    said = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout
+    match = re.search(r"version (\d+\.\d+\.\d+)", said)
+    if match is None:
+        raise QemuVersion(
+            f"{path} does not tell its version: {said.strip()!r}; wanted: QEMU {WANTED}.x. {HOW_TO_GET}"
+        )
+    return match[1]
+
+
+def check_version() -> str:
+    """The version, which is one that CXLab works with.
+
+    Raises:
+        QemuMissing: there is no QEMU.
+        QemuVersion: it is of another series.
+
+    """
+    found = version()
+    if not found.startswith(f"{WANTED}."):
+        raise QemuVersion(f"QEMU {found} was found, {WANTED}.x is wanted. {HOW_TO_GET}")
+    return found
+
+
+def _option(kind: str, **settings: object) -> str:
+    """``kind,key=value,...``; QEMU doubles a comma inside a value, and writes '-' for '_' in keys."""
+    return ",".join([kind, *(f"{key}={str(value).replace(',', ',,')}" for key, value in settings.items())])
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """The QEMU plugin and what it is told."""
+
+    path: Path
+    #: descriptor of the ring
+    ring: int
+    #: all, marker, off
+    detail: str
+    #: jump: an idle guest is at its next timer at once; pace: no faster than the host, somebody may type
+    idle: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """Everything that the command line depends on."""
+
+    machine: Machine
+    #: size of each node [bytes]
+    node_bytes: tuple[int, ...]
+    kernel: Path
+    initramfs: Path
+    #: descriptors of the ports' sockets, by name
+    ports: dict[str, int]
+    #: the serial console is written here
+    console: Path
+    #: the guest may write here, if anywhere
+    keep: Path | None = None
+    plugin: Plugin | None = None
+
+    def arguments(self) -> list[str]:
+        """The command, program first."""
+        return [
+            PROGRAM,
+            *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"),
+            *("-M", "q35,hmat=on", "-accel", "tcg", "-cpu", "max", "-smp", "1"),
+            *("-rtc", "base=utc,clock=vm", "-seed", "1"),
+            *self._memory(),
+            *(
+                "-kernel",
+                str(self.kernel),
+                "-initrd",
+                str(self.initramfs),
+                "-append",
+                " ".join(KERNEL_ARGUMENTS),
+            ),
+            *("-chardev", _option("file", id="console", path=self.console), "-serial", "chardev:console"),
+            *self._share("host", Path("/"), readonly=True),
+            *(self._share("keep", self.keep, readonly=False) if self.keep is not None else ()),
+            *self._ports(),
+            *self._plugin(),
+        ]
+
+    def _memory(self) -> list[str]:
+        """Nodes; their HMAT figures are the machine's, so that Linux's tiers and distances are, too."""
+        arguments = ["-m", f"{sum(self.node_bytes) // MIB}M"]
+        local = self.machine.nodes[0]
+        for node, size in zip(self.machine.nodes, self.node_bytes, strict=True):
+            memory = f"node{node.number}"
+            arguments += [
+                "-object",
+                _option("memory-backend-memfd", id=memory, size=f"{size // MIB}M", share="on"),
+                "-numa",
+                _option("node", nodeid=node.number, memdev=memory)
+                + (",cpus=0" if node.number == local.number else f",initiator={local.number}"),
+            ]
+        for node in self.machine.nodes:
+            target = {"initiator": local.number, "target": node.number, "hierarchy": "memory"}
+            latency = max(1, round(node.latency_ns))
+            bandwidth = f"{max(1, round(node.bandwidth_gb_s * 1e9 / MIB))}M"
+            for kind in ("access-latency", "read-latency", "write-latency"):
+                arguments += [
+                    "-numa",
+                    _option("hmat-lb", **target, **{"data-type": kind, "latency": latency}),
+                ]
+            for kind in ("access-bandwidth", "read-bandwidth", "write-bandwidth"):
+                arguments += [
+                    "-numa",
+                    _option("hmat-lb", **target, **{"data-type": kind, "bandwidth": bandwidth}),
+                ]
+            if node is not local:
+                distance = _distance(node.latency_ns / local.latency_ns)
+                arguments += ["-numa", _option("dist", src=local.number, dst=node.number, val=distance)]
+        far = self.machine.nodes[1:]
+        for position, node in enumerate(far):
+            for other in far[position + 1 :]:
+                worst = max(node.latency_ns, other.latency_ns) / local.latency_ns
+                arguments += [
+                    "-numa",
+                    _option("dist", src=node.number, dst=other.number, val=_distance(worst)),
+                ]
+        return arguments
+
+    @staticmethod
+    def _share(tag: str, folder: Path, *, readonly: bool) -> list[str]:
+        settings = {"id": tag, "path": folder, "security_model": "none", "multidevs": "remap"}
+        if readonly:
+            settings["readonly"] = "on"
+        return [
+            "-fsdev",
+            _option("local", **settings),
+            "-device",
+            _option("virtio-9p-pci", fsdev=tag, mount_tag=tag),
+        ]
+
+    def _ports(self) -> list[str]:
+        arguments = ["-device", _option("virtio-serial-pci", id="ports")]
+        for number, name in enumerate(PORTS, start=1):
+            port = _option("virtserialport", bus="ports.0", nr=number, chardev=name, name=f"cxlab.{name}")
+            arguments += ["-chardev", _option("socket", id=name, fd=self.ports[name]), "-device", port]
+        return arguments
+
+    def _plugin(self) -> list[str]:
+        if self.plugin is None:
+            return []
+        settings = {"ring": self.plugin.ring, "detail": self.plugin.detail, "tsc": self.machine.tsc_hz}
+        settings["idle"] = self.plugin.idle
+        return ["-plugin", _option(str(self.plugin.path).replace(",", ",,"), **settings)]
+
+
+def _distance(ratio: float) -> int:
+    """ACPI SLIT (6.5, section 5.2.17): 10 is local, 255 unreachable; Linux wants a remote node above 10."""
+    return min(254, max(11, round(10 * ratio)))

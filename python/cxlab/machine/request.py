@@ -1,0 +1,59 @@
+"""What a run is asked to do, and what it gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cxlab.machine import guest
+from cxlab.machine.description import Machine
+from cxlab.machine.errors import MachineError
+from cxlab.machine.interruption import Interrupted
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything that a run depends on."""
+
+    machine: Machine
+    #: size of each node [bytes]
+    node_bytes: tuple[int, ...]
+    program: guest.Program
+    #: all, marker, off
+    detail: str
+    kernel: Path
+    initramfs: Path
+    #: the guest copies written files here
+    keep: Path | None = None
+    #: the model writes the records it consumed here
+    record: Path | None = None
+
+
+@dataclass
+class Outcome:
+    """What a run gave, complete or not."""
+
+    #: how the program ended; None: it did not get that far
+    exit: guest.Exit | None = None
+    #: why the run is not complete
+    failure: MachineError | Interrupted | None = None
+    #: the model's results, as far as they go; None without detail
+    simulated: dict[str, Any] | None = None
+    #: the model's counters over simulated time, a list a column; None without detail
+    series: dict[str, list[float]] | None = None
+    #: kernel release of the guest
+    kernel: str | None = None
+    #: host time from start to ready, from the program's start to its end, and in all [s]
+    boot_seconds: float | None = None
+    detail_seconds: float | None = None
+    total_seconds: float = 0.0
+    #: largest resident sets of QEMU and model together [MB]
+    host_memory_mb: float = 0.0
+    #: standard streams that broke, by name
+    broken_streams: dict[str, OSError] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the program ran to its own end."""
+        return self.failure is None

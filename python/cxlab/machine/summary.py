@@ -1,0 +1,95 @@
+"""The results of a run as a document (summary.json, ``--json FILE``), and its exit status.
+
+Beside the model's own part (``simulated_seconds``, ``instructions``, ``ipc``, ``nodes``, ``time``; absent
+with detail off) it says what ran, whether it ran to its end, and what that took on the host.
+"""
+
+from __future__ import annotations
+
+import errno
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from cxlab.machine import guest
+from cxlab.machine.interruption import Interrupted
+from cxlab.machine.request import Outcome, Request
+
+#: The simulator's own errors, and what a shell says of programs that it cannot start (as env(1) does).
+OWN_ERROR, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+
+
+def exit_status(outcome: Outcome) -> int:
+    """The program's own; 128 + n for a signal; 125..127 as above."""
+    if isinstance(outcome.failure, Interrupted):
+        return 128 + outcome.failure.number
+    if outcome.failure is not None or outcome.exit is None:
+        return OWN_ERROR
+    match outcome.exit.status:
+        case guest.ExitCode(code):
+            return code
+        case guest.Signalled(number):
+            return 128 + number
+        case guest.NotStarted("execute", number, _):
+            return NOT_FOUND if number in (errno.ENOENT, errno.ENOTDIR) else NOT_EXECUTABLE
+        case guest.NotStarted():
+            return OWN_ERROR
+
+
+def cxlab_version() -> str:
+    """The installed version."""
+    try:
+        return version("cxlab")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def config(request: Request, qemu_version: str) -> dict[str, Any]:
+    """What was asked, resolved: config.json."""
+    return {
+        "program": _program(request),
+        "placement": request.program.placement.text,
+        "memory_bytes": _memory(request),
+        "detail": request.detail,
+        "environment": {_text(k): _text(v) for k, v in request.program.environment.items()},
+        "machine": request.machine.resolved,
+        "versions": {"cxlab": cxlab_version(), "qemu": qemu_version, "kernel_image": request.kernel.name},
+    }
+
+
+def summary(request: Request, outcome: Outcome, qemu_version: str) -> dict[str, Any]:
+    """The results: summary.json."""
+    files = () if outcome.exit is None else outcome.exit.files
+    return {
+        "complete": outcome.complete,
+        "reason": None if outcome.failure is None else str(outcome.failure),
+        "exit_status": exit_status(outcome),
+        "program": _program(request),
+        "machine": request.machine.name,
+        "placement": request.program.placement.text,
+        "memory_bytes": _memory(request),
+        "detail": request.detail,
+        # Whether the run is complete is for us to say: QEMU, asked to end early, closes its stream in order.
+        **{key: value for key, value in (outcome.simulated or {}).items() if key != "complete"},
+        "host_seconds": {
+            "boot": outcome.boot_seconds,
+            "detail": outcome.detail_seconds,
+            "total": outcome.total_seconds,
+        },
+        "host_memory_mb": outcome.host_memory_mb,
+        "files": [{"path": _text(f.path), "kind": f.kind, "bytes": f.size} for f in files],
+        "out_of_memory": [] if outcome.exit is None else list(outcome.exit.oom),
+        "versions": {"cxlab": cxlab_version(), "qemu": qemu_version, "kernel": outcome.kernel},
+    }
+
+
+def _program(request: Request) -> dict[str, Any]:
+    return {"argv": [_text(a) for a in request.program.argv], "cwd": _text(request.program.cwd)}
+
+
+def _memory(request: Request) -> dict[str, int]:
+    return {node.name: size for node, size in zip(request.machine.nodes, request.node_bytes, strict=True)}
+
+
+def _text(raw: str) -> str:
+    """For readers: bytes that are not UTF-8 become the replacement character."""
+    return raw.encode(errors="surrogateescape").decode(errors="replace")

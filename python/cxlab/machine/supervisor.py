@@ -1,0 +1,395 @@
+"""One run: starts QEMU and the model, passes streams and requests, ends everything whatever happens.
+
+::
+
+    user's 0,1,2 <--> supervisor <--sockets--> QEMU (guest: init, program)
+                          |                       |  plugin
+                          | job line              v
+                          +----------------> model process <-- ring (memfd, inherited by both)
+
+The two children sit in sessions of their own and die with the supervisor (PR_SET_PDEATHSIG). Ctrl-C and
+SIGTERM are heard at any moment; whatever ends a run early, the model's results so far are kept and marked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from cxlab.machine import artefacts, guest, memory_file, qemu, standard_input
+from cxlab.machine.description import model
+from cxlab.machine.errors import (
+    BootTimeout,
+    GuestInitFailed,
+    GuestPanic,
+    MachineError,
+    ModelDied,
+    QemuDied,
+)
+from cxlab.machine.interruption import Interrupted, Interruption
+from cxlab.machine.ports import ControlPort, InputStream, OutputStream, Ports
+from cxlab.machine.process import Process
+from cxlab.machine.progress import PERIOD, Progress
+from cxlab.machine.request import Outcome, Request
+from cxlab.machine.run_directory import RunDirectory
+
+#: Far beyond any boot seen (4 s): a guest that hangs is an error, not a wait without end [s].
+MOST_BOOT_SECONDS = 300.0
+#: Either side ends within this when the other has gone [s].
+GRACE_SECONDS = 2.0
+#: After a regular end the model still works off what is in the ring [s].
+MOST_DRAIN_SECONDS = 120.0
+PANIC = "Kernel panic - not syncing: "
+INIT = "cxlab-guest-init: "
+
+
+def run(request: Request, directory: RunDirectory, interruption: Interruption, progress: Progress) -> Outcome:
+    """Boot, run the program, power off; errors are in the outcome."""
+    with ExitStack() as resources:
+        session = _Session(request, directory, interruption, progress, resources)
+        try:
+            session.start()
+            session.serve()
+            session.end()
+        except (MachineError, Interrupted) as failure:
+            session.outcome.failure = failure
+            session.abort()
+        finally:
+            progress.hide()
+            # Also after a defect of our own: no process is left.
+            session.kill()
+        return session.finish()
+
+
+class _Session:
+    """The state of one run."""
+
+    def __init__(
+        self,
+        request: Request,
+        directory: RunDirectory,
+        interruption: Interruption,
+        progress: Progress,
+        resources: ExitStack,
+    ) -> None:
+        self.request = request
+        self.directory = directory
+        self.interruption = interruption
+        self.progress = progress
+        self.outcome = Outcome()
+        self.started = time.monotonic()
+        self.ran: float | None = None
+        self.qemu: Process | None = None
+        self.model: Process | None = None
+        self.ring: int | None = None
+        self.ports = Ports()
+        resources.callback(self.ports.close)
+        self.selector = resources.enter_context(selectors.PollSelector())
+        self.qemu_said, self.model_result, self.model_said = (
+            resources.enter_context(memory_file.create(name))
+            for name in ("qemu", "model-result", "model-stderr")
+        )
+        self.job = resources.enter_context(_JobPipe())
+        self.control = ControlPort(self.ports.host["control"])
+        self.outputs = {
+            name: OutputStream(name, self.ports.host[name], descriptor)
+            for name, descriptor in (("stdout", 1), ("stderr", 2))
+        }
+        self.input = standard_input.classify()
+        self.stream: InputStream | None = None
+
+    # ---- start
+
+    def start(self) -> None:
+        """Start both processes; the model waits for its job."""
+        plugin = self._prepare_ring()
+        ends = {name: end.fileno() for name, end in self.ports.qemu.items()}
+        command = qemu.Command(
+            machine=self.request.machine,
+            node_bytes=self.request.node_bytes,
+            kernel=self.request.kernel,
+            initramfs=self.request.initramfs,
+            ports=ends,
+            console=self.directory.console,
+            keep=self.request.keep,
+            plugin=plugin,
+        )
+        ring = [] if self.ring is None else [self.ring]
+        with open(os.devnull, "rb") as nothing:
+            self.qemu = Process.start(
+                command.arguments(),
+                stdin=nothing,
+                stdout=self.qemu_said,
+                stderr=self.qemu_said,
+                inherit=[*ends.values(), *ring],
+            )
+        self.ports.close_qemu_ends()
+        if self.request.detail != "off":
+            self.model = Process.start(
+                [sys.executable, "-m", "cxlab.machine.model_process", "simulate"],
+                stdin=self.job.read_end,
+                stdout=self.model_result,
+                stderr=self.model_said,
+                inherit=ring,
+            )
+            self._watch(self.model.pidfd, self._model_ended)
+        self._watch(self.qemu.pidfd, self._qemu_ended)
+        self._watch(self.control.socket.fileno(), self._control)
+        for output in self.outputs.values():
+            self._watch(output.socket.fileno(), partial(self._output, output))
+
+    def _prepare_ring(self) -> qemu.Plugin | None:
+        """The plugin is loaded whenever it is there (it is the guest's clock); with detail it must be."""
+        if self.request.detail == "off" and not artefacts.QEMU_PLUGIN.is_file():
+            return None
+        path = artefacts.built(artefacts.QEMU_PLUGIN)
+        self.ring = os.memfd_create("cxlab-ring", 0)
+        os.ftruncate(self.ring, model().ring_bytes())
+        typed = isinstance(self.input, guest.StreamInput) and os.isatty(0)
+        return qemu.Plugin(path, self.ring, self.request.detail, "pace" if typed else "jump")
+
+    def _watch(self, descriptor: int, handler: Callable[[], None]) -> None:
+        self.selector.register(descriptor, selectors.EVENT_READ, handler)
+
+    # ---- while it runs
+
+    def serve(self) -> None:
+        """Until the program has ended and all its output has been passed on."""
+        while not self._delivered():
+            if self.ran is None and time.monotonic() - self.started > MOST_BOOT_SECONDS:
+                raise BootTimeout(
+                    f"the guest was not ready after {MOST_BOOT_SECONDS:.0f} s; see {self.directory.console}"
+                )
+            self.progress.update()
+            self._select(PERIOD)
+
+    def _delivered(self) -> bool:
+        event = self.outcome.exit
+        if event is None:
+            return False
+        wanted = {"stdout": event.stdout_bytes, "stderr": event.stderr_bytes}
+        return all(output.received >= wanted[output.name] for output in self.outputs.values())
+
+    def _select(self, seconds: float) -> None:
+        if self.stream is not None:
+            self._rearm_input(self.stream)
+        with self.interruption.allowed():
+            ready = self.selector.select(seconds)
+        for key, _ in ready:
+            key.data()
+
+    def _rearm_input(self, stream: InputStream) -> None:
+        """Read only when what was read is on its way: the guest's back-pressure reaches the writer."""
+        for descriptor, wanted, event, handler in (
+            (stream.descriptor, stream.wants_to_read, selectors.EVENT_READ, stream.read),
+            (stream.socket.fileno(), stream.wants_to_send, selectors.EVENT_WRITE, stream.send),
+        ):
+            watched = descriptor in self.selector.get_map()
+            if wanted and not watched:
+                self.selector.register(descriptor, event, handler)
+            elif watched and not wanted:
+                self.selector.unregister(descriptor)
+
+    def _control(self) -> None:
+        events = self.control.receive()
+        if events is None:
+            self.selector.unregister(self.control.socket.fileno())
+            return
+        for event in events:
+            match event:
+                case guest.Ready():
+                    self._ready(event)
+                case guest.Exit():
+                    self.outcome.exit = event
+                    if self.ran is not None:
+                        self.outcome.detail_seconds = time.monotonic() - self.ran
+                case guest.Failed(code, message):
+                    raise GuestInitFailed(f"the guest's init: {code}: {message}")
+
+    def _ready(self, event: guest.Ready) -> None:
+        self.outcome.kernel = event.kernel
+        self.outcome.boot_seconds = time.monotonic() - self.started
+        if self.model is not None:
+            self.job.send(self._job(event))
+        if isinstance(self.input, guest.StreamInput):
+            self.stream = InputStream(self.ports.host["stdin"], 0)
+            with self.interruption.allowed():
+                self.input = self.stream.prime()
+        keep = self.request.keep is not None
+        self.control.send(guest.run_line(self.request.program, self.input, keep=keep))
+        self.ran = time.monotonic()
+        self.progress.enter("running")
+
+    def _job(self, event: guest.Ready) -> bytes:
+        assert self.qemu is not None
+        names = {node.number: node.name for node in self.request.machine.nodes}
+        job = {
+            "ring_fd": self.ring,
+            "qemu_pid": self.qemu.pid,
+            "machine": self.request.machine.asked,
+            "nodes": [{"node": node, "name": names[node], "ranges": ranges} for node, ranges in event.nodes],
+            "out": str(self.directory.path),
+            "record": None if self.request.record is None else str(self.request.record),
+        }
+        return json.dumps(job).encode() + b"\n"
+
+    def _output(self, output: OutputStream) -> None:
+        self.progress.hide()
+        before = output.broken
+        with self.interruption.allowed():
+            more = output.forward()
+        self.progress.held = any(stream.mid_line for stream in self.outputs.values())
+        if not more:
+            self.selector.unregister(output.socket.fileno())
+        if output.broken is not None and before is None:
+            self.outcome.broken_streams[output.name] = output.broken
+            self.control.send(guest.close_line(output.name))
+
+    def _qemu_ended(self) -> None:
+        """Too early, whoever ended it."""
+        assert self.qemu is not None
+        self._drain_outputs()
+        code = self.qemu.wait()
+        console = self.directory.console.read_bytes().decode(errors="replace")
+        for line in console.splitlines():
+            if PANIC in line:
+                what = line.partition(PANIC)[2].strip()
+                raise GuestPanic(
+                    f"the guest's kernel panicked: {what}; its last words are in {self.directory.console}"
+                )
+            if INIT in line:
+                raise GuestInitFailed(f"the guest's init: {line.partition(INIT)[2].strip()}")
+        end = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit status {code}"
+        said = memory_file.tail(self.qemu_said)
+        raise QemuDied(f"QEMU ended {end} before the program did" + (f": {said}" if said else ""))
+
+    def _drain_outputs(self) -> None:
+        """What had reached the sockets before QEMU went is the program's output all the same."""
+        for output in self.outputs.values():
+            output.socket.setblocking(False)
+            try:
+                while output.forward():
+                    pass
+            except BlockingIOError:
+                pass
+
+    def _model_ended(self) -> None:
+        assert self.model is not None
+        self.selector.unregister(self.model.pidfd)
+        code = self.model.wait()
+        # The model has all it needs when the program has ended, a little before the guest says so.
+        if code != 0 and self.outcome.exit is None:
+            raise self._model_failure(code)
+
+    def _model_failure(self, code: int) -> ModelDied:
+        end = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit status {code}"
+        error = memory_file.last_json(self.model_result).get("error")
+        # The model's words begin with their code.
+        said = error["message"] if error else memory_file.tail(self.model_said)
+        return ModelDied(f"the model {end} before the program did" + (f": {said}" if said else ""))
+
+    # ---- end
+
+    def end(self) -> None:
+        """The regular end: power off, let the model finish."""
+        self.progress.enter("finishing")
+        self.control.send(guest.power_off_line())
+        assert self.qemu is not None
+        self._await(self.qemu, GRACE_SECONDS)
+        if self.qemu.ended() is None:
+            # Everything has been delivered: nothing is lost.
+            self.qemu.signal(signal.SIGTERM)
+            self._await(self.qemu, GRACE_SECONDS)
+        if self.model is not None:
+            self._await(self.model, MOST_DRAIN_SECONDS)
+            code = self.model.ended()
+            if code != 0:
+                raise self._model_failure(code if code is not None else -signal.SIGTERM)
+
+    def abort(self) -> None:
+        """An early end: QEMU first; the model then ends by itself, or is asked to, and gives what it has."""
+        requests = ((self.qemu, (signal.SIGTERM, signal.SIGKILL)), (self.model, (None, signal.SIGTERM)))
+        for process, steps in requests:
+            for number in steps:
+                if process is not None and process.ended() is None:
+                    if number is not None:
+                        process.signal(number)
+                    self._await(process, GRACE_SECONDS / 2, interruptible=False)
+
+    def kill(self) -> None:
+        """Nothing is left."""
+        for process in (self.qemu, self.model):
+            if process is not None:
+                process.signal(signal.SIGKILL)
+                process.wait()
+        if self.ring is not None:
+            os.close(self.ring)
+            self.ring = None
+
+    def _await(self, process: Process, seconds: float, *, interruptible: bool = True) -> None:
+        """Wait for an end, so long at most."""
+        deadline = time.monotonic() + seconds
+        with selectors.PollSelector() as selector:
+            while process.ended() is None and (left := deadline - time.monotonic()) > 0:
+                self.progress.update()
+                if not selector.get_map():
+                    selector.register(process.pidfd, selectors.EVENT_READ)
+                if interruptible:
+                    with self.interruption.allowed():
+                        selector.select(min(left, PERIOD))
+                else:
+                    selector.select(min(left, PERIOD))
+
+    def finish(self) -> Outcome:
+        """What there is to report."""
+        outcome = self.outcome
+        outcome.total_seconds = time.monotonic() - self.started
+        processes = [process for process in (self.qemu, self.model) if process is not None]
+        outcome.host_memory_mb = sum(process.peak_kib for process in processes) * 1024 / 1e6
+        if self.model is not None:
+            outcome.simulated = (
+                memory_file.last_json(self.model_result).get("summary") or self._partial_summary()
+            )
+            outcome.series = (outcome.simulated or {}).pop("series", None)
+        self.directory.partial_summary.unlink(missing_ok=True)
+        if self.request.record is not None:
+            # A model that failed or was killed has not given its trace its name (crates/access/src/trace.rs).
+            self.request.record.with_suffix(".unfinished").unlink(missing_ok=True)
+        return outcome
+
+    def _partial_summary(self) -> dict[str, Any] | None:
+        try:
+            summary = json.loads(self.directory.partial_summary.read_bytes())
+        except (OSError, ValueError):
+            return None
+        return summary if isinstance(summary, dict) else None
+
+
+class _JobPipe:
+    """The model's standard input: one line, or none."""
+
+    def __init__(self) -> None:
+        self.read_end, self.write_end = os.pipe()
+
+    def __enter__(self) -> _JobPipe:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.read_end)
+        if self.write_end >= 0:
+            os.close(self.write_end)
+
+    def send(self, line: bytes) -> None:
+        """Send the line, and that there is no other."""
+        try:
+            os.write(self.write_end, line)
+        except BrokenPipeError:
+            return

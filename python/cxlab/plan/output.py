@@ -1,0 +1,179 @@
+"""What a study leaves behind: JSON and CSV, written whole or not at all, and tables for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from cxlab.plan.assumption import Assumption, Origin
+from cxlab.plan.error import Code, PlanError
+
+if TYPE_CHECKING:  # the results this module writes; their solver is not needed to write them
+    from cxlab.plan.pareto import ParetoPoint
+    from cxlab.plan.uncertainty import Bar, Grid, Spread
+
+Cell = str | int | float
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Have `write` fill a file beside `path`, then put it in place. Raises `PlanError` when it cannot."""
+    part = path.with_name(
+        f".{os.getpid()}.{path.name}"
+    )  # keeps the suffix, by which matplotlib picks the format
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(part)
+        part.replace(path)
+    except OSError as error:
+        raise PlanError(
+            Code.UNREADABLE, str(path), f"{error.strerror}", "a path that can be written"
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: dict[str, object]) -> None:
+    """Write JSON; numbers that are not finite become null."""
+    text = json.dumps(_finite(content), indent=2, allow_nan=False) + "\n"
+    write_whole(path, lambda part: _write_text(part, text))
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    """Write CSV with a header that carries the units."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    write_whole(path, lambda part: _write_text(part, buffer.getvalue()))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def percent(fraction: float) -> str:
+    """Write a fraction for people, two decimals as the paper does."""
+    return f"{100 * fraction:.2f} %"
+
+
+def print_assumptions(console: Console, assumptions: Iterable[Assumption]) -> None:
+    """List every assumption with its source and date; what nobody published stands out."""
+    console.print("\nAssumptions", style="bold")
+    for a in assumptions:
+        origin = a.provenance.origin
+        line = Text(f"  {a.key} = {a.show()}", style="yellow" if origin is Origin.ASSUMED else "")
+        line.append(f"  {a.meaning}", style="dim")
+        console.print(line, soft_wrap=True, highlight=False)
+        source = f"      {origin.value}, {a.provenance.date}: {a.provenance.source}"
+        console.print(Text(source, style="dim"), soft_wrap=True, highlight=False)
+
+
+def assumptions_csv(path: Path, assumptions: Iterable[Assumption]) -> None:
+    """Write every assumption."""
+    rows = [a.as_json() for a in assumptions]
+    header = list(rows[0])
+    write_csv(path, header, [[str(row[key]) for key in header] for row in rows])
+
+
+def tornado_csv(path: Path, bars: Iterable[Bar]) -> None:
+    """Write a tornado's bars, the widest first."""
+    header = ["input", "unit", "low", "high", "saving_at_low", "saving_at_high", "swing"]
+    write_csv(
+        path,
+        header,
+        [
+            [
+                bar.assumption.key,
+                str(bar.assumption.as_json()["unit"]),
+                bar.assumption.value.low,
+                bar.assumption.value.high,
+                bar.at_low,
+                bar.at_high,
+                bar.swing,
+            ]
+            for bar in bars
+        ],
+    )
+
+
+def grid_csv(path: Path, grid: Grid) -> None:
+    """Write a heat map, one row a cell; an empty saving lies outside the model's domain."""
+    units = [a.as_json()["unit"] or "ratio" for a in (grid.x, grid.y)]
+    rows: list[list[Cell]] = []
+    for row, y in enumerate(grid.y_values):
+        for column, x in enumerate(grid.x_values):
+            saving = float(grid.outcome[row, column])
+            rows.append([float(x), float(y), saving if math.isfinite(saving) else ""])
+    write_csv(path, [f"{grid.x.key} [{units[0]}]", f"{grid.y.key} [{units[1]}]", "saving"], rows)
+
+
+def pareto_csv(path: Path, points: Iterable[ParetoPoint], currency: str) -> None:
+    """Write both frontiers."""
+    header = ["cxl_allowed", "mean_slowdown", f"tco [{currency}]", "servers", "dram [GiB]", "cxl [GiB]"]
+    write_csv(
+        path,
+        header,
+        [
+            [
+                str(point.with_cxl).lower(),
+                point.plan.mean_slowdown,
+                point.plan.tco,
+                point.plan.servers,
+                point.plan.design.dram,
+                point.plan.design.cxl,
+            ]
+            for point in points
+        ],
+    )
+
+
+def tornado_json(bars: Iterable[Bar]) -> list[dict[str, object]]:
+    """Return a tornado as the JSON output holds it."""
+    return [
+        {"input": bar.assumption.key, "saving_at_low": bar.at_low, "saving_at_high": bar.at_high}
+        for bar in bars
+    ]
+
+
+def spread_json(spread: Spread | None) -> dict[str, object] | None:
+    """Return a spread as the JSON output holds it."""
+    if spread is None:
+        return None
+    return {
+        "draws": spread.draws,
+        "dropped": spread.dropped,
+        "p5": spread.p5,
+        "p50": spread.p50,
+        "p95": spread.p95,
+        "chance_positive": spread.chance_positive,
+    }
+
+
+def grid_json(grid: Grid) -> dict[str, object]:
+    """Return a heat map as the JSON output holds it; rows are y."""
+    return {
+        "x": grid.x.key,
+        "y": grid.y.key,
+        "x_values": grid.x_values.tolist(),
+        "y_values": grid.y_values.tolist(),
+        "saving": grid.outcome.tolist(),
+    }
