@@ -1,0 +1,49 @@
+"""A command and its processes, for every test here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from guests import Cxlab
+
+SOURCES = Path(__file__).parent.parent / "programs"
+
+
+@pytest.fixture
+def cxlab(tmp_path: Path) -> Cxlab:
+    return Cxlab(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the compiled programs of tests/programs."""
+    folder = tmp_path_factory.mktemp("programs")
+    for source in SOURCES.glob("*.c"):
+        flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread"]
+        subprocess.run(["gcc", *flags, "-o", folder / source.stem, source], check=True)
+    return folder
+
+
+@pytest.fixture
+def children() -> Iterator[Callable[[int], set[int]]]:
+    """Processes below a process, found by their parents; QEMU's is one of them."""
+
+    def below(root: int) -> set[int]:
+        parents = {}
+        for entry in os.scandir("/proc"):
+            if entry.name.isdigit():
+                try:
+                    stat = Path(entry.path, "stat").read_text()
+                except OSError:
+                    continue
+                parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+        found: set[int] = set()
+        while more := {pid for pid, parent in parents.items() if parent in {root, *found}} - found:
+            found |= more
+        return found
+
+    yield below

@@ -1,0 +1,86 @@
+"""QEMU with the plugin, and the model, under one supervisor: whichever ends first, so do the others."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from guests import ENDLESS, Cxlab
+
+Children = Callable[[int], set[int]]
+#: A bound against a test that hangs, not a measurement [s].
+LIMIT = 60.0
+#: The program itself runs, not only its loader.
+ENOUGH = 10_000
+
+
+@pytest.fixture
+def cxlab(tmp_path: Path) -> Cxlab:
+    return Cxlab(tmp_path, "all")
+
+
+class Busy:
+    """A run whose model has written down what it has so far."""
+
+    def __init__(self, cxlab: Cxlab, children: Children) -> None:
+        self.cxlab = cxlab
+        trace = str(cxlab.folder / "trace")
+        self.popen = cxlab.start("sh", "-c", ENDLESS, options=["--record", trace])
+        deadline = time.monotonic() + LIMIT
+        while self.user_instructions() < ENOUGH:
+            assert self.popen.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        self.below = children(self.popen.pid)
+        names = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.below}
+        [self.qemu] = [pid for pid, name in names.items() if name.startswith(b"qemu-system")]
+        [self.model] = [pid for pid, name in names.items() if b"model_process" in name]
+
+    def user_instructions(self) -> int:
+        path = self.cxlab.out / "summary.partial.json"
+        return int(json.loads(path.read_bytes())["instructions"]["user"]) if path.exists() else 0
+
+    def end(self, victim: int, number: signal.Signals) -> str:
+        """Send ``number`` to ``victim``; what the command says until its end."""
+        os.kill(victim, number)
+        said = self.popen.communicate(timeout=LIMIT)[1].decode()
+        assert not any(Path(f"/proc/{pid}/exe").exists() for pid in self.below)
+        left = {path.name for path in self.cxlab.out.iterdir()}
+        assert not (self.cxlab.folder / "trace.unfinished").exists()
+        # A model that was killed has no series.
+        assert left - {"series.parquet"} == {"config.json", "console.log", "summary.json"}
+        return said
+
+
+@pytest.mark.parametrize(
+    ("victim", "number", "status", "message"),
+    [
+        ("model", signal.SIGKILL, 125, "MCH008: the model ended by SIGKILL before the program did"),
+        ("qemu", signal.SIGKILL, 125, "MCH005: QEMU ended by SIGKILL before the program did"),
+        ("command", signal.SIGINT, 130, "interrupted by SIGINT"),
+    ],
+)
+def test_whoever_ends_first_the_results_so_far_are_kept_and_marked(
+    cxlab: Cxlab, children: Children, victim: str, number: signal.Signals, status: int, message: str
+) -> None:
+    busy = Busy(cxlab, children)
+    said = busy.end({"model": busy.model, "qemu": busy.qemu, "command": busy.popen.pid}[victim], number)
+    assert busy.popen.returncode == status
+    assert f"cxlab: {message}" in said
+    assert "the results so far are marked as not complete" in said
+    summary = cxlab.summary()
+    assert (summary["complete"], summary["exit_status"]) == (False, status)
+    assert message in summary["reason"]
+    assert summary["instructions"]["user"] >= ENOUGH
+    assert summary["simulated_seconds"] > 0
+
+
+def test_a_models_error_is_said_with_its_code(cxlab: Cxlab) -> None:
+    ran = cxlab.run("true", options=["--record", "/proc/trace"])
+    assert ran.status == 125
+    assert "TRC005: cannot write the trace /proc/trace" in ran.stderr
+    assert ran.summary["complete"] is False

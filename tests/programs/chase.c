@@ -1,0 +1,52 @@
+/* A random pointer chase through working sets of several sizes, timed by itself: chase COUNT BYTES...
+ * For each size: bytes, ns a load by clock_gettime, and by rdtsc at 2.4 GHz. */
+#include "marker.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <x86intrin.h>
+
+enum { LINE = 64, HUGE_PAGE = 2 << 20 };
+
+/* A full-period linear congruence (Hull and Dobell: odd increment, multiplier 1 mod 4) over a power of two. */
+static void **link_lines(char *area, size_t lines) {
+    size_t at = 0;
+    for (size_t i = 0; i < lines; i++) {
+        size_t next = (at * 0x5851f42d4c957f2dull + 0x14057b7ef767814full) % lines;
+        *(void **)(area + at * LINE) = area + next * LINE;
+        at = next;
+    }
+    return (void **)area;
+}
+
+static void **follow(void **at, size_t count) {
+    while (count--) at = *at;
+    return at;
+}
+
+int main(int argc, char **argv) {
+    const size_t count = strtoull(argv[1], 0, 0);
+    for (int i = 2; i < argc; i++) {
+        const size_t bytes = strtoull(argv[i], 0, 0), lines = bytes / LINE;
+        char *area = mmap(0, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        area += -(uintptr_t)area % HUGE_PAGE;
+        madvise(area, bytes, MADV_HUGEPAGE);
+        void **at = link_lines(area, lines);
+        REGION_BEGIN;
+        /* What fits a cache is there when the clock starts; set-up was not simulated. */
+        if (bytes <= (32 << 20)) at = follow(at, lines);
+        struct timespec begin, end;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        const uint64_t first = __rdtsc();
+        at = follow(at, count);
+        __asm__ volatile("" ::"r"(at) : "memory");
+        const uint64_t last = __rdtsc();
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        REGION_END;
+        const double ns = (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
+        printf("%zu %.4f %.4f\n", bytes, ns / (double)count, (double)(last - first) / 2.4 / (double)count);
+    }
+    return 0;
+}

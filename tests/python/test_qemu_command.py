@@ -1,0 +1,84 @@
+"""QEMU is asked for the machine that the description says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from cxlab.machine import qemu
+from cxlab.machine.description import Machine, Node
+
+MACHINE = Machine(
+    "m",
+    "m",
+    (Node("dram", 0, 130.0, 38.4), Node("cxl", 1, 284.4, 25.6), Node("far", 2, 400.0, 12.8)),
+    2_400_000_000,
+    {},
+)
+COMMAND = qemu.Command(
+    machine=MACHINE,
+    node_bytes=(2 << 30, 1 << 30, 512 << 20),
+    kernel=Path("/boot/vmlinuz"),
+    initramfs=Path("/initramfs"),
+    ports={name: 10 + i for i, name in enumerate(qemu.PORTS)},
+    console=Path("/out/a,b/console.log"),
+)
+
+
+def values(command: qemu.Command, option: str) -> list[str]:
+    arguments = command.arguments()
+    return [after for before, after in pairwise(arguments) if before == option]
+
+
+def test_each_node_has_its_memory_in_a_shared_memfd() -> None:
+    assert values(COMMAND, "-m") == ["3584M"]
+    assert values(COMMAND, "-object") == [
+        "memory-backend-memfd,id=node0,size=2048M,share=on",
+        "memory-backend-memfd,id=node1,size=1024M,share=on",
+        "memory-backend-memfd,id=node2,size=512M,share=on",
+    ]
+
+
+def test_firmware_tables_carry_the_machines_figures() -> None:
+    numa = values(COMMAND, "-numa")
+    assert "node,nodeid=0,memdev=node0,cpus=0" in numa
+    assert "node,nodeid=1,memdev=node1,initiator=0" in numa
+    latency = "hmat-lb,initiator=0,target=1,hierarchy=memory,data-type=read-latency,latency=284"
+    # 25.6 GB/s = 24,414 MiB/s
+    bandwidth = "hmat-lb,initiator=0,target=1,hierarchy=memory,data-type=read-bandwidth,bandwidth=24414M"
+    assert {latency, bandwidth} <= set(numa)
+    # 10 is local; 284.4 / 130 = 2.19
+    assert [n for n in numa if n.startswith("dist,")] == [
+        "dist,src=0,dst=1,val=22",
+        "dist,src=0,dst=2,val=31",
+        "dist,src=1,dst=2,val=31",
+    ]
+
+
+def test_a_comma_in_a_path_is_doubled() -> None:
+    assert "file,id=console,path=/out/a,,b/console.log" in values(COMMAND, "-chardev")
+
+
+def test_the_host_is_shared_read_only_and_keep_is_not() -> None:
+    [host] = values(COMMAND, "-fsdev")
+    assert host == "local,id=host,path=/,security_model=none,multidevs=remap,readonly=on"
+    _, keep = values(replace(COMMAND, keep=Path("/k")), "-fsdev")
+    assert "readonly" not in keep and "path=/k" in keep
+
+
+def test_the_plugin_is_told_ring_detail_and_frequency() -> None:
+    plugin = qemu.Plugin(Path("/p.so"), 7, "all", "pace")
+    assert values(replace(COMMAND, plugin=plugin), "-plugin") == [
+        "/p.so,ring=7,detail=all,tsc=2400000000,idle=pace"
+    ]
+    assert values(COMMAND, "-plugin") == []
+
+
+@pytest.mark.parametrize(
+    "argument", ["tsc=reliable", "cryptomgr.notests", "numa_balancing=disable", "panic=-1"]
+)
+def test_the_kernel_is_told(argument: str) -> None:
+    [said] = values(COMMAND, "-append")
+    assert argument in said.split()
