@@ -15,15 +15,14 @@ mod home;
 mod node;
 mod port;
 mod ports;
+mod shared;
 mod socket_link;
 
-use cxlab_kernel::{EventQueue, Grant, Slab, Time};
+use cxlab_kernel::{EventQueue, Slab, Time};
 
 use crate::addr::Hpa;
 use crate::config::{CoreSpec, MachineSpec};
 use crate::core::{Core, Pause, RequestKey};
-use crate::cxl;
-use crate::dram;
 use crate::error::ModelError;
 use crate::frontend::Feed;
 use crate::request::{CoreId, NodeId, Op, Request, Stage};
@@ -35,41 +34,10 @@ pub use socket_link::SocketLinkStats;
 
 use home::Home;
 use node::Node;
-use port::{Port, PortId};
+use port::Port;
 use socket_link::SocketLink;
 
-/// What happens next in a machine.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
-    /// a core goes on
-    Resume(CoreId),
-    /// a request reaches the home agent and the LLC
-    Home(RequestKey),
-    /// a request reaches the link to the other socket
-    Cross(RequestKey),
-    /// a request reaches the home agent of the other socket
-    RemoteHome(RequestKey),
-    /// a request reaches its memory controller or root port
-    Memory(RequestKey),
-    /// a channel asked to be woken
-    Channel(PortId, dram::Wake),
-    /// a CXL path asked to be woken
-    Expander(PortId, cxl::Wake),
-    /// a request reaches the channels behind its device
-    Media(RequestKey),
-    /// the channels behind the device are done with it
-    MediaDone(RequestKey),
-    /// the memory has answered, or the device
-    Answered(RequestKey),
-    /// an answer reaches the link back from the other socket
-    CrossBack(RequestKey),
-    /// a changed line has left the LLC
-    Evicted(RequestKey),
-    /// a line is back at its core
-    Fill(RequestKey),
-    /// a changed line is in its memory
-    Written(RequestKey),
-}
+pub(crate) use shared::{Event, Shared};
 
 /// A machine at a moment of its time.
 pub struct Machine {
@@ -91,16 +59,6 @@ pub struct Machine {
 pub struct CoreLoads {
     pub count: u64,
     pub stages: StageTimes,
-}
-
-/// Everything that cores share.
-pub(crate) struct Shared {
-    queue: EventQueue<Event>,
-    requests: Slab<Request>,
-    home: Home,
-    nodes: Vec<Node>,
-    ports: Vec<Port>,
-    socket_link: Option<SocketLink>,
 }
 
 impl Machine {
@@ -331,80 +289,6 @@ impl Machine {
     #[must_use]
     pub fn llc_hits_and_misses(&self) -> (u64, u64) {
         self.shared.home.hits_and_misses()
-    }
-}
-
-impl Shared {
-    fn happen(&mut self, now: Time, event: Event) {
-        match event {
-            Event::Home(key) => self.look_up(now, key),
-            Event::Cross(key) => self.cross(now, key),
-            Event::RemoteHome(key) => self.remote_home(now, key),
-            Event::Memory(key) => self.arrive(now, key),
-            Event::Channel(port, wake) => self.channel_wake(now, port, wake),
-            Event::Expander(port, wake) => self.expander_wake(now, port, wake),
-            Event::Media(key) => self.media(now, key),
-            Event::MediaDone(key) => self.media_done(now, key),
-            Event::Answered(key) => self.answered(now, key),
-            Event::CrossBack(key) => self.cross_back(now, key),
-            Event::Evicted(key) => self.enter_table(now, key),
-            Event::Written(key) => {
-                let request = self.requests.remove(key);
-                self.give_back_entry(now, request.node);
-            }
-            Event::Resume(_) | Event::Fill(_) => unreachable!("the machine takes these itself"),
-        }
-    }
-
-    /// The home agent: the LLC has the line, or its memory is asked.
-    fn look_up(&mut self, now: Time, key: RequestKey) {
-        let request = &mut self.requests[key];
-        request.stamp(Stage::ToHome, now);
-        if request.op != Op::NonTemporal && self.home.look_up(request.line) {
-            let back = now + self.home.from_home;
-            request.stamp(Stage::FromHome, back);
-            self.queue.schedule(back, Event::Fill(key));
-        } else {
-            self.enter_table(now, key);
-        }
-    }
-
-    /// Take an entry of the table of requests, or wait for one.
-    fn enter_table(&mut self, now: Time, key: RequestKey) {
-        let node = usize::from(self.requests[key].node.0);
-        if self.nodes[node].table.take(key) == Grant::Now {
-            self.entered(now, key);
-        }
-    }
-
-    /// The request has an entry. A non-temporal store leaves its line there and is done: the home writes it.
-    fn entered(&mut self, now: Time, key: RequestKey) {
-        let request = &mut self.requests[key];
-        if request.op != Op::NonTemporal {
-            return self.leave_home(now, key);
-        }
-        let back = now + self.home.from_home;
-        request.stamp(Stage::HomeQueue, now);
-        request.stamp(Stage::FromHome, back);
-        let posted = Request::new(request.line, Op::WriteBack, request.core, request.node, now);
-        self.queue.schedule(back, Event::Fill(key));
-        let posted = self.requests.insert(posted);
-        self.leave_home(now, posted);
-    }
-
-    /// A request of `node` is done: the next one has its entry.
-    fn give_back_entry(&mut self, now: Time, node: NodeId) {
-        if let Some(next) = self.nodes[usize::from(node.0)].table.give_back() {
-            self.entered(now, next);
-        }
-    }
-
-    /// A changed line leaves the LLC for its memory.
-    fn write_back(&mut self, line: crate::addr::Hpa, at: Time) {
-        let node = self.home.node(line).expect("a cached line has a memory");
-        let request = Request::new(line, Op::WriteBack, CoreId(0), node, at);
-        let key = self.requests.insert(request);
-        self.queue.schedule(at, Event::Evicted(key));
     }
 }
 

@@ -1,0 +1,132 @@
+//! What cores share: the home, the memories and what is under way between them.
+//!
+//! The one place where an event of the memory system finds its part; the home agent's own steps are here, those behind
+//! it in `ports.rs` and `socket_link.rs`. Not modelled: snoops between cores.
+
+use cxlab_kernel::{EventQueue, Grant, Slab, Time};
+
+use super::home::Home;
+use super::node::Node;
+use super::port::{Port, PortId};
+use super::socket_link::SocketLink;
+use crate::core::RequestKey;
+use crate::cxl;
+use crate::dram;
+use crate::request::{CoreId, NodeId, Op, Request, Stage};
+
+/// What happens next in a machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// a core goes on
+    Resume(CoreId),
+    /// a request reaches the home agent and the LLC
+    Home(RequestKey),
+    /// a request reaches the link to the other socket
+    Cross(RequestKey),
+    /// a request reaches the home agent of the other socket
+    RemoteHome(RequestKey),
+    /// a request reaches its memory controller or root port
+    Memory(RequestKey),
+    /// a channel asked to be woken
+    Channel(PortId, dram::Wake),
+    /// a CXL path asked to be woken
+    Expander(PortId, cxl::Wake),
+    /// a request reaches the channels behind its device
+    Media(RequestKey),
+    /// the channels behind the device are done with it
+    MediaDone(RequestKey),
+    /// the memory has answered, or the device
+    Answered(RequestKey),
+    /// an answer reaches the link back from the other socket
+    CrossBack(RequestKey),
+    /// a changed line has left the LLC
+    Evicted(RequestKey),
+    /// a line is back at its core
+    Fill(RequestKey),
+    /// a changed line is in its memory
+    Written(RequestKey),
+}
+
+/// Everything that cores share.
+pub(crate) struct Shared {
+    pub(super) queue: EventQueue<Event>,
+    pub(super) requests: Slab<Request>,
+    pub(super) home: Home,
+    pub(super) nodes: Vec<Node>,
+    pub(super) ports: Vec<Port>,
+    pub(super) socket_link: Option<SocketLink>,
+}
+
+impl Shared {
+    pub(super) fn happen(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Home(key) => self.look_up(now, key),
+            Event::Cross(key) => self.cross(now, key),
+            Event::RemoteHome(key) => self.remote_home(now, key),
+            Event::Memory(key) => self.arrive(now, key),
+            Event::Channel(port, wake) => self.channel_wake(now, port, wake),
+            Event::Expander(port, wake) => self.expander_wake(now, port, wake),
+            Event::Media(key) => self.media(now, key),
+            Event::MediaDone(key) => self.media_done(now, key),
+            Event::Answered(key) => self.answered(now, key),
+            Event::CrossBack(key) => self.cross_back(now, key),
+            Event::Evicted(key) => self.enter_table(now, key),
+            Event::Written(key) => {
+                let request = self.requests.remove(key);
+                self.give_back_entry(now, request.node);
+            }
+            Event::Resume(_) | Event::Fill(_) => unreachable!("the machine takes these itself"),
+        }
+    }
+
+    /// The home agent: the LLC has the line, or its memory is asked.
+    fn look_up(&mut self, now: Time, key: RequestKey) {
+        let request = &mut self.requests[key];
+        request.stamp(Stage::ToHome, now);
+        if request.op != Op::NonTemporal && self.home.look_up(request.line) {
+            let back = now + self.home.from_home;
+            request.stamp(Stage::FromHome, back);
+            self.queue.schedule(back, Event::Fill(key));
+        } else {
+            self.enter_table(now, key);
+        }
+    }
+
+    /// Take an entry of the table of requests, or wait for one.
+    fn enter_table(&mut self, now: Time, key: RequestKey) {
+        let node = usize::from(self.requests[key].node.0);
+        if self.nodes[node].table.take(key) == Grant::Now {
+            self.entered(now, key);
+        }
+    }
+
+    /// The request has an entry. A non-temporal store leaves its line there and is done: the home writes it.
+    fn entered(&mut self, now: Time, key: RequestKey) {
+        let request = &mut self.requests[key];
+        if request.op != Op::NonTemporal {
+            return self.leave_home(now, key);
+        }
+        let back = now + self.home.from_home;
+        request.stamp(Stage::HomeQueue, now);
+        request.stamp(Stage::FromHome, back);
+        let posted = Request::new(request.line, Op::WriteBack, request.core, request.node, now);
+        self.queue.schedule(back, Event::Fill(key));
+        let posted = self.requests.insert(posted);
+        self.leave_home(now, posted);
+    }
+
+    /// A request of `node` is done: the next one has its entry.
+    pub(super) fn give_back_entry(&mut self, now: Time, node: NodeId) {
+        if let Some(next) = self.nodes[usize::from(node.0)].table.give_back() {
+            self.entered(now, next);
+        }
+    }
+
+    /// A changed line leaves the LLC for its memory.
+    pub(super) fn write_back(&mut self, line: crate::addr::Hpa, at: Time) {
+        let node = self.home.node(line).expect("a cached line has a memory");
+        let request = Request::new(line, Op::WriteBack, CoreId(0), node, at);
+        let key = self.requests.insert(request);
+        self.queue.schedule(at, Event::Evicted(key));
+    }
+}
