@@ -28,6 +28,8 @@ pub struct Counter {
 
 /// `QEMU_PLUGIN_CB_NO_REGS`
 pub const NO_REGISTERS: c_int = 0;
+/// `QEMU_PLUGIN_MEM_W`
+pub const WRITE: c_int = 2;
 /// `QEMU_PLUGIN_MEM_RW`
 pub const READ_AND_WRITE: c_int = 3;
 /// `QEMU_PLUGIN_COND_GE`

@@ -8,6 +8,9 @@
 //! QEMU asks the accelerator's class for the time; its three functions are replaced (measured on 10.0.2: slots
 //! 24, 25, 26 of `tcg-accel-ops`, behind slot 23, which must be `tcg_handle_interrupt`). Time never runs
 //! backwards: what was once shown is a floor for all that follows.
+//!
+//! QEMU's main loop runs timers, too, whenever it happens to wake: it is shown the time up to which the vCPU has run
+//! them, so that each timer rings at its own place in the program, the same in every run.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -48,10 +51,20 @@ static SPEC: OnceLock<Spec> = OnceLock::new();
 static BASE: AtomicU64 = AtomicU64::new(0);
 /// the latest time that anybody was shown [ps]
 static SHOWN: AtomicU64 = AtomicU64::new(0);
+/// timers due until then have been run [ps]
+static RUN_UNTIL: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     /// the commit time of the clock read that this thread is about to execute [ps]
     static CLOCK_READ: Cell<Option<u64>> = const { Cell::new(None) };
+    /// whether this is the thread of QEMU's main loop
+    static MAIN_LOOP: bool = is_main_loop();
+}
+
+/// The main loop runs in the process's first thread.
+fn is_main_loop() -> bool {
+    // SAFETY: asks for the ids of this thread and this process.
+    unsafe { libc::gettid() == libc::getpid() }
 }
 
 fn spec() -> &'static Spec {
@@ -158,13 +171,21 @@ unsafe extern "C" fn look_at_timers(vcpu: u32, _data: *mut c_void) {
     // SAFETY: a counter of ours.
     unsafe { api::qemu_plugin_u64_set(spec().since_look, vcpu, 0) };
     progress::show(now_ps());
+    run_due_timers();
+}
+
+/// Let the vCPU, whose thread this is, run the timers that are due before its next block.
+pub fn run_due_timers() {
     if qemu::next_timer_in_ns() == Some(0) {
         qemu::run_timers_soon();
+    } else {
+        RUN_UNTIL.fetch_max(SHOWN.load(Acquire), AcqRel);
     }
 }
 
 unsafe extern "C" fn virtual_clock() -> i64 {
-    (now_ps() / PS_PER_NS) as i64
+    let ps = if MAIN_LOOP.with(|is| *is) { RUN_UNTIL.load(Acquire) } else { now_ps() };
+    (ps / PS_PER_NS) as i64
 }
 
 unsafe extern "C" fn set_virtual_clock(ns: i64) {

@@ -7,10 +7,11 @@
 //! Not modelled: overlap of a request with computation, and the output side of the serial ports, which QEMU
 //! empties within the notification itself.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_void};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::api;
 use crate::qemu::{BigLock, functions};
 
 /// What a file request costs in simulated time [ps]: 80 us, a 4 KiB read of a data-centre NVMe drive (Intel
@@ -97,5 +98,18 @@ pub fn wait_for_requests() -> u64 {
             return answered;
         }
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// Without detail a store may have notified a queue: hold the vCPU all the same, so that the answer's interrupt comes at
+/// the same place in every run.
+pub unsafe extern "C" fn on_notify(_vcpu: u32, info: api::MemoryInfo, address: u64, _data: *mut c_void) {
+    // SAFETY: the address is looked up within the callback that it is valid in.
+    let is_device = unsafe {
+        let place = api::qemu_plugin_get_hwaddr(info, address);
+        !place.is_null() && api::qemu_plugin_hwaddr_is_io(place)
+    };
+    if is_device {
+        wait_for_requests();
     }
 }

@@ -19,7 +19,7 @@ use cxlab_access::ring::{CAPACITY, Reply};
 use cxlab_access::{BlockId, Marker, Peer, PeerGone, Producer, Record, Ring};
 
 use crate::arguments::Arguments;
-use crate::qemu::{self, BigLock};
+use crate::qemu::BigLock;
 use crate::{api, clock, device, mode, progress};
 
 /// Simulated time between two sync points [ps]: timers are late by at most two of them.
@@ -200,9 +200,7 @@ impl Stream {
             self.show(ps);
         }
         self.last_interval = std::mem::take(&mut self.since_sync);
-        if qemu::next_timer_in_ns() == Some(0) {
-            qemu::run_timers_soon();
-        }
+        clock::run_due_timers();
     }
 
     /// Choose the next interval's instructions from the time that the last one took.

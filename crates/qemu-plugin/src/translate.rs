@@ -6,7 +6,7 @@ use cxlab_access::Marker;
 
 use crate::api::{self, Block, Instruction, PluginId};
 use crate::stream::{self, BlockData};
-use crate::{clock, mode, region};
+use crate::{clock, device, mode, region};
 
 /// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) [B].
 const LONGEST: usize = 15;
@@ -58,8 +58,17 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
             }
             let (callback, access) = (stream::on_memory, api::READ_AND_WRITE);
             api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, index);
+        } else if may_notify(bytes) {
+            let (callback, nothing) = (device::on_notify, std::ptr::null_mut());
+            api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, api::WRITE, nothing);
         }
     }
+}
+
+/// A store of 16 bits from a register (66 89 /r, Intel SDM vol. 2B): a driver notifies a queue so (virtio 1.2, 4.1.4.4).
+fn may_notify(bytes: &[u8]) -> bool {
+    const REGISTER: u8 = 0xc0;
+    matches!(bytes, [0x66, 0x89, operand, ..] if operand & REGISTER != REGISTER)
 }
 
 /// rdtsc is 0F 31, rdtscp 0F 01 F9 (Intel SDM vol. 2B).
@@ -70,12 +79,19 @@ fn reads_clock(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::reads_clock;
+    use super::{may_notify, reads_clock};
 
     #[test]
     fn clock_reads_are_known_by_their_bytes() {
         assert!(reads_clock(&[0x0f, 0x31]) && reads_clock(&[0x0f, 0x01, 0xf9]));
         assert!(!reads_clock(&[0x0f, 0x01, 0xd0])); // xgetbv
         assert!(!reads_clock(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0])); // nop
+    }
+
+    #[test]
+    fn a_notification_is_a_store_of_sixteen_bits() {
+        assert!(may_notify(&[0x66, 0x89, 0x3e])); // mov %di,(%rsi): Linux's iowrite16
+        assert!(!may_notify(&[0x66, 0x89, 0xf7])); // mov %si,%di
+        assert!(!may_notify(&[0x89, 0x3e])); // mov %edi,(%rsi)
     }
 }

@@ -188,11 +188,11 @@ class Command:
             "-fsdev",
             _option("local", **settings),
             "-device",
-            _option("virtio-9p-pci", fsdev=tag, mount_tag=tag),
+            _option("virtio-9p-pci", fsdev=tag, mount_tag=tag, ioeventfd="off"),
         ]
 
     def _ports(self) -> list[str]:
-        arguments = ["-device", _option("virtio-serial-pci", id="ports")]
+        arguments = ["-device", _option("virtio-serial-pci", id="ports", ioeventfd="off")]
         for number, name in enumerate(PORTS, start=1):
             port = _option("virtserialport", bus="ports.0", nr=number, chardev=name, name=f"cxlab.{name}")
             arguments += ["-chardev", _option("socket", id=name, fd=self.ports[name]), "-device", port]
