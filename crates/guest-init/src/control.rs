@@ -1,18 +1,27 @@
-//! The guest's end of the control port: events out, requests in.
+//! The guest's end of what the host says: the run's file, and the control port with events out, requests in.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::error::{Doing, Error, Result};
-use crate::protocol::{Event, Request};
+use crate::protocol::{Event, Request, Run};
+
+/// The host adds it to the initramfs.
+const RUN: &str = "/run.json";
 
 /// Sends events.
 pub struct Events(File);
 
 /// Receives requests.
 pub struct Requests(BufReader<File>);
+
+/// The program of this boot.
+pub fn run() -> Result<Run> {
+    let text = fs::read_to_string(RUN).doing(|| RUN.to_owned())?;
+    serde_json::from_str(&text).map_err(|source| Error::Request { line: text, source })
+}
 
 pub fn split(port: File) -> Result<(Events, Requests)> {
     let reader = port.try_clone().doing(|| "duplicating the control port".to_owned())?;

@@ -28,7 +28,9 @@ use std::thread;
 use std::time::Duration;
 
 use nix::sys::reboot::{RebootMode, reboot};
+use nix::sys::time::TimeSpec;
 use nix::sys::utsname::uname;
+use nix::time::{ClockId, clock_settime};
 use nix::unistd::sethostname;
 
 use crate::control::{Events, Requests};
@@ -36,7 +38,7 @@ use crate::error::{Doing, Error, Result};
 use crate::kernel_log::KernelLog;
 use crate::port::Ports;
 use crate::program::{Program, Stdio};
-use crate::protocol::{Event, Exit, Request, Stdin, Step, Stream};
+use crate::protocol::{Event, Exit, Request, Run, Step, Stream};
 use crate::stdio::{Closer, Input, Output};
 
 fn main() {
@@ -59,10 +61,12 @@ fn report(error: &Error) {
 fn boot() -> Result<()> {
     tree::mount_kernel_file_systems(Path::new("/"))?;
     tree::load_modules()?;
+    let run = control::run()?;
+    set_date(&run)?;
     let ports = Ports::open()?;
     let (mut events, requests) = control::split(ports.control)?;
     let streams = Streams { stdin: ports.stdin, stdout: ports.stdout, stderr: ports.stderr };
-    match serve(&mut events, requests, streams) {
+    match serve(&run, &mut events, requests, streams) {
         Ok(()) => Ok(()),
         Err(error) => {
             events.send(&Event::Failed { code: error.code(), message: error.to_string() })?;
@@ -73,6 +77,11 @@ fn boot() -> Result<()> {
     }
 }
 
+/// The kernel's own date is the same in every run, so that a boot is (crates/qemu-plugin); the program's is the host's.
+fn set_date(run: &Run) -> Result<()> {
+    clock_settime(ClockId::CLOCK_REALTIME, TimeSpec::new(run.date, 0)).doing(|| "setting the date".to_owned())
+}
+
 /// The program's streams, on the ports' side.
 struct Streams {
     stdin: File,
@@ -81,7 +90,7 @@ struct Streams {
 }
 
 /// One boot, one program.
-fn serve(events: &mut Events, mut requests: Requests, streams: Streams) -> Result<()> {
+fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Streams) -> Result<()> {
     let tree = tree::enter()?;
     sethostname("cxlab").doing(|| "naming the host".to_owned())?;
     network::loopback_up()?;
@@ -89,14 +98,9 @@ fn serve(events: &mut Events, mut requests: Requests, streams: Streams) -> Resul
     let table = fs::read(srat::PATH).doing(|| srat::PATH.to_owned())?;
     events.send(&Event::Ready { kernel, nodes: srat::parse(&table)? })?;
 
-    let run = match requests.receive()? {
-        Request::Run(run) => run,
-        Request::PowerOff => return Ok(()),
-        Request::Close(_) => return Err(Error::Unexpected { request: "close" }),
-    };
     run.placement.write_weights()?;
     let mut log = KernelLog::from_now()?;
-    let (stdin, pipe) = match stdio::input(&run) {
+    let (stdin, pipe) = match stdio::input(run) {
         Ok(input) => input,
         Err(error) => {
             let exit = Exit::not_started(Step::Stdin, error.raw_os_error().unwrap_or(libc::EIO));
@@ -104,14 +108,19 @@ fn serve(events: &mut Events, mut requests: Requests, streams: Streams) -> Resul
             return await_power_off(&mut requests);
         }
     };
-    let (stdout, stderr) = (stdio::output_pipe(&run)?, stdio::output_pipe(&run)?);
+    let (stdout, stderr) = (stdio::output_pipe(run)?, stdio::output_pipe(run)?);
     let given = Stdio { stdin, stdout: stdout.program, stderr: stderr.program };
-    let program = Program::prepare(&run, given, run.placement.policy()?)?;
+    let program = Program::prepare(run, given, run.placement.policy()?)?;
 
     // From here on there are threads.
-    if let (Some(pipe), Stdin::Stream { primed, ended }) = (pipe, &run.stdin) {
+    if let Some(pipe) = pipe {
+        let start = match requests.receive()? {
+            Request::Input(start) => start,
+            Request::PowerOff => return Ok(()),
+            Request::Close(_) => return Err(Error::Unexpected { request: "close" }),
+        };
         let mut input = Input::new(streams.stdin, pipe);
-        input.prime(*primed, *ended).doing(|| "passing on standard input".to_owned())?;
+        input.prime(start).doing(|| "passing on standard input".to_owned())?;
         // It ends when the program no longer reads (EPIPE); nobody asks.
         thread::spawn(move || input.pump());
     }
@@ -145,7 +154,7 @@ fn listen(mut requests: Requests, stdout: Closer, stderr: Closer) -> Receiver<()
             let closed = match requests.receive() {
                 Ok(Request::Close(Stream::Stdout)) => stdout.close(),
                 Ok(Request::Close(Stream::Stderr)) => stderr.close(),
-                Ok(Request::PowerOff | Request::Run(_)) | Err(_) => break,
+                Ok(Request::PowerOff | Request::Input(_)) | Err(_) => break,
             };
             if let Err(error) = closed {
                 eprintln!("cxlab-guest-init: closing an output stream: {error}");

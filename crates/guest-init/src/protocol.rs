@@ -1,13 +1,17 @@
-//! What host and guest say to each other over the port `cxlab.control`: one JSON object a line.
+//! What host and guest say to each other: the run is a file of the initramfs, all else goes over the port `cxlab.control`, one
+//! JSON object a line.
 //!
 //! ```text
 //!   guest                                   host
+//!     |               (run.json) <------------ |
 //!     | ready {kernel, nodes} ---------------> |
-//!     | <--------------------------- run {...} |    after this, the host may send close {stdout|stderr}
+//!     | <------------------ input {...} ------ |    only where standard input is a stream
+//!     |                                        |    from here on the host may send close {stdout|stderr}
 //!     | exit {status, files, ...} -----------> |
 //!     | <--------------------------- power_off |    once it has every byte of output
 //! ```
 //!
+//! A message takes the host's time to come; a file is there. So two runs begin at the same moment of the guest's time.
 //! `failed` takes the place of `ready` or `exit` when init itself cannot go on.
 
 use std::ffi::OsString;
@@ -52,8 +56,8 @@ impl From<&Path> for ByteString {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// Start this program.
-    Run(Box<Run>),
+    /// Standard input has begun: the program may start.
+    Input(StreamStart),
     /// Nobody reads this stream any longer: the program's next write gets SIGPIPE.
     Close(Stream),
     /// All output has arrived: power off.
@@ -65,6 +69,16 @@ pub enum Request {
 pub enum Stream {
     Stdout,
     Stderr,
+}
+
+/// What the host sent ahead of the program on the port `cxlab.stdin`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamStart {
+    /// already sent [bytes]: they are in the pipe before the program starts
+    pub primed: usize,
+    /// the end was sent as well
+    pub ended: bool,
 }
 
 /// The one program of this boot.
@@ -87,6 +101,8 @@ pub struct Run {
     pub stdin: Stdin,
     /// copy written files to the share `keep`
     pub keep: bool,
+    /// the host's date when the run began [s since 1970]
+    pub date: i64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -99,12 +115,7 @@ pub enum Stdin {
         offset: u64,
     },
     /// Frames on the port `cxlab.stdin`: length u32 (little endian), data; length 0 is the end.
-    Stream {
-        /// already sent [bytes]: they are in the pipe before the program starts
-        primed: usize,
-        /// the end was sent as well
-        ended: bool,
-    },
+    Stream,
 }
 
 /// Guest to host.
@@ -187,18 +198,20 @@ mod tests {
 
     #[test]
     fn requests_are_read_as_the_host_writes_them() {
-        let line = r#"{"run":{"argv":["/bin/echo",[255,104]],"cwd":"/","uid":1,"gid":2,"groups":[3],"env":[["A","b"]],
-            "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":{"stream":{"primed":5,"ended":true}},"keep":false}}"#;
-        let Request::Run(run) = serde_json::from_str(line).unwrap() else { panic!("not a run") };
+        let file = r#"{"argv":["/bin/echo",[255,104]],"cwd":"/","uid":1,"gid":2,"groups":[3],"env":[["A","b"]],
+            "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"date":1700000000}"#;
+        let run: Run = serde_json::from_str(file).unwrap();
         assert_eq!(run.argv[1].clone().into_bytes(), b"\xffh");
         assert_eq!(run.placement, Placement::WeightedInterleave(vec![(0, 3), (1, 1)]));
-        assert!(matches!(run.stdin, Stdin::Stream { primed: 5, ended: true }));
+        assert!(matches!(run.stdin, Stdin::Stream));
+        let input = serde_json::from_str(r#"{"input":{"primed":5,"ended":true}}"#).unwrap();
+        assert!(matches!(input, Request::Input(StreamStart { primed: 5, ended: true })));
         assert!(matches!(serde_json::from_str(r#""power_off""#).unwrap(), Request::PowerOff));
         assert!(matches!(serde_json::from_str(r#"{"close":"stderr"}"#).unwrap(), Request::Close(Stream::Stderr)));
     }
 
     #[test]
     fn an_unknown_key_is_an_error() {
-        assert!(serde_json::from_str::<Request>(r#"{"run":{"argv":[],"colour":1}}"#).is_err());
+        assert!(serde_json::from_str::<Request>(r#"{"input":{"primed":0,"ended":true,"colour":1}}"#).is_err());
     }
 }

@@ -17,7 +17,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::{Gid, Uid, fchown, pipe2};
 
 use crate::error::{Doing, Result};
-use crate::protocol::{Run, Stdin};
+use crate::protocol::{Run, Stdin, StreamStart};
 
 /// Capacity of a Linux pipe; what the host sends ahead fits into it.
 const PIPE_BYTES: usize = 64 << 10;
@@ -50,7 +50,7 @@ pub fn input(run: &Run) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
             file.seek(SeekFrom::Start(*offset))?;
             Ok((file.into(), None))
         }
-        Stdin::Stream { .. } => {
+        Stdin::Stream => {
             let (program, init) = pipe_for(run).map_err(io::Error::other)?;
             Ok((program, Some(init)))
         }
@@ -73,9 +73,9 @@ impl Input {
     ///
     /// The host decides how much that is (it can wait on its own clock: a guest that idles may have no time of its own), so a
     /// program that starts with input at hand finds it there, whatever the host's scheduling.
-    pub fn prime(&mut self, primed: usize, ended: bool) -> io::Result<()> {
+    pub fn prime(&mut self, start: StreamStart) -> io::Result<()> {
         let mut ahead = Vec::with_capacity(PIPE_BYTES);
-        while !self.ended && (ahead.len() < primed || ended) {
+        while !self.ended && (ahead.len() < start.primed || start.ended) {
             self.frame(&mut ahead)?;
         }
         self.pipe.write_all(&ahead)

@@ -1,7 +1,7 @@
-"""What host and guest say on the control port; the guest's side is crates/guest-init/src/protocol.rs.
+"""What host and guest say to each other; the guest's side is crates/guest-init/src/protocol.rs.
 
-One JSON object a line. Paths, arguments and environment are bytes: a JSON string where they are UTF-8, else
-a list of numbers.
+The run is a file of the initramfs; the control port carries one JSON object a line. Paths, arguments and
+environment are bytes: a JSON string where they are UTF-8, else a list of numbers.
 """
 
 from __future__ import annotations
@@ -56,12 +56,7 @@ class FileInput:
 
 @dataclass(frozen=True)
 class StreamInput:
-    """Standard input comes in frames over a port; the first bytes have been sent."""
-
-    #: sent before the run's line [bytes]
-    primed: int
-    #: all has been sent
-    ended: bool
+    """Standard input comes in frames over a port."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +81,19 @@ class Program:
     placement: Placement
 
 
-def run_line(program: Program, stdin: Input, *, keep: bool) -> bytes:
-    """The request that starts the program."""
+#: Where init finds the run in its initramfs.
+RUN_FILE = "run.json"
+
+
+def run_file(program: Program, stdin: Input, *, keep: bool, date: float) -> bytes:
+    """What the guest is to run; ``date`` is the host's [s since 1970]."""
     who = program.identity
     wire_input: Any
     match stdin:
         case FileInput(path, offset):
             wire_input = {"file": {"path": encode_bytes(path), "offset": offset}}
-        case StreamInput(primed, ended):
-            wire_input = {"stream": {"primed": primed, "ended": ended}}
+        case StreamInput():
+            wire_input = "stream"
         case NullInput():
             wire_input = "null"
     run = {
@@ -107,8 +106,14 @@ def run_line(program: Program, stdin: Input, *, keep: bool) -> bytes:
         "placement": program.placement.policy,
         "stdin": wire_input,
         "keep": keep,
+        "date": int(date),
     }
-    return _line({"run": run})
+    return json.dumps(run).encode()
+
+
+def input_line(primed: int, *, ended: bool) -> bytes:
+    """The request that starts a program whose input is a stream: so much was sent [bytes], perhaps all."""
+    return _line({"input": {"primed": primed, "ended": ended}})
 
 
 def close_line(stream: str) -> bytes:

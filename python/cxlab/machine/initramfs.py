@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from cxlab.machine import cache, cpio
+from cxlab.machine import cache, cpio, guest
 from cxlab.machine.kernel_image import KernelImage
 
 #: In the order in which they need each other; virtio_pci and virtio_console are built into Debian's kernel.
@@ -24,6 +24,13 @@ def ensure(image: KernelImage, init: Path) -> Path:
         (folder / "initramfs.cpio").write_bytes(_archive(image, init))
 
     return cache.entry(f"initramfs/{digest.hexdigest()[:32]}", fill) / "initramfs.cpio"
+
+
+def with_run(base: Path, run: bytes) -> bytes:
+    """The archive ``base`` and behind it another with the run: the kernel unpacks one after the other."""
+    archive = cpio.Archive()
+    archive.file(guest.RUN_FILE, run)
+    return base.read_bytes() + archive.closed()
 
 
 def _archive(image: KernelImage, init: Path) -> bytes:

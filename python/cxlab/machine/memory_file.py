@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import IO, Any
 
 
 def create(name: str) -> IO[bytes]:
     """A new one."""
     return os.fdopen(os.memfd_create(f"cxlab-{name}"), "w+b")
+
+
+def path(file: IO[bytes]) -> Path:
+    """Where a process that inherits the descriptor finds the file."""
+    return Path(f"/proc/self/fd/{file.fileno()}")
 
 
 def last_json(file: IO[bytes]) -> dict[str, Any]:

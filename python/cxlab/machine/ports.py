@@ -112,14 +112,14 @@ class InputStream:
         """A slow guest must not hold up the other streams."""
         self.socket.setblocking(False)
 
-    def prime(self) -> guest.StreamInput:
-        """Read what is there already, to be in the program's pipe when it starts: a pipe full at most."""
+    def prime(self) -> int:
+        """Read what is there already, to be in the pipe when the program starts: a pipe full at most [bytes]."""
         ready = select.poll()
         ready.register(self.descriptor, select.POLLIN)
         primed = 0
         while not self.ended and primed < guest.PIPE_BYTES and ready.poll(SILENCE_MS):
             primed += self._read(guest.PIPE_BYTES - primed)
-        return guest.StreamInput(primed, self.ended)
+        return primed
 
     @property
     def wants_to_read(self) -> bool:

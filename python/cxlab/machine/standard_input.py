@@ -30,7 +30,7 @@ def classify(descriptor: int = 0) -> Input:
         path = os.readlink(f"/proc/self/fd/{descriptor}")
         if _is(path, status) and not path.startswith(GUEST_TREES):
             return FileInput(path, os.lseek(descriptor, 0, os.SEEK_CUR))
-    return StreamInput(primed=0, ended=False)
+    return StreamInput()
 
 
 def _is(path: str, status: os.stat_result) -> bool:

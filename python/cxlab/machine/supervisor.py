@@ -22,9 +22,10 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from cxlab.machine import artefacts, guest, memory_file, qemu, standard_input
+from cxlab.machine import artefacts, guest, initramfs, memory_file, qemu, standard_input
 from cxlab.machine.description import model
 from cxlab.machine.errors import (
     BootTimeout,
@@ -93,9 +94,9 @@ class _Session:
         self.ports = Ports()
         resources.callback(self.ports.close)
         self.selector = resources.enter_context(selectors.PollSelector())
-        self.qemu_said, self.model_result, self.model_said = (
+        self.initramfs, self.qemu_said, self.model_result, self.model_said = (
             resources.enter_context(memory_file.create(name))
-            for name in ("qemu", "model-result", "model-stderr")
+            for name in ("initramfs", "qemu", "model-result", "model-stderr")
         )
         self.job = resources.enter_context(_JobPipe())
         self.control = ControlPort(self.ports.host["control"])
@@ -116,7 +117,7 @@ class _Session:
             machine=self.request.machine,
             node_bytes=self.request.node_bytes,
             kernel=self.request.kernel,
-            initramfs=self.request.initramfs,
+            initramfs=self._initramfs(),
             ports=ends,
             console=self.directory.console,
             keep=self.request.keep,
@@ -129,7 +130,7 @@ class _Session:
                 stdin=nothing,
                 stdout=self.qemu_said,
                 stderr=self.qemu_said,
-                inherit=[*ends.values(), *ring],
+                inherit=[*ends.values(), *ring, self.initramfs.fileno()],
             )
         self.ports.close_qemu_ends()
         if self.request.detail != "off":
@@ -145,6 +146,15 @@ class _Session:
         self._watch(self.control.socket.fileno(), self._control)
         for output in self.outputs.values():
             self._watch(output.socket.fileno(), partial(self._output, output))
+
+    def _initramfs(self) -> Path:
+        """Init, and the program that it is to run."""
+        request = self.request
+        keep = request.keep is not None
+        run = guest.run_file(request.program, self.input, keep=keep, date=time.time())
+        self.initramfs.write(initramfs.with_run(request.initramfs, run))
+        self.initramfs.flush()
+        return memory_file.path(self.initramfs)
 
     def _prepare_ring(self) -> qemu.Plugin | None:
         """The plugin is loaded whenever it is there (it is the guest's clock); with detail it must be."""
@@ -222,9 +232,8 @@ class _Session:
         if isinstance(self.input, guest.StreamInput):
             self.stream = InputStream(self.ports.host["stdin"], 0)
             with self.interruption.allowed():
-                self.input = self.stream.prime()
-        keep = self.request.keep is not None
-        self.control.send(guest.run_line(self.request.program, self.input, keep=keep))
+                primed = self.stream.prime()
+            self.control.send(guest.input_line(primed, ended=self.stream.ended))
         self.ran = time.monotonic()
         self.progress.enter("running")
 
