@@ -113,7 +113,7 @@ class InputStream:
         self.socket.setblocking(False)
 
     def prime(self) -> int:
-        """Read what is there already, to be in the pipe when the program starts: a pipe full at most [bytes]."""
+        """Read what is there already, for the program to find at its start: a pipe full at most [bytes]."""
         ready = select.poll()
         ready.register(self.descriptor, select.POLLIN)
         primed = 0
