@@ -87,7 +87,7 @@ def test_standard_input_is_classified_by_what_it_is(tmp_path: Path) -> None:
         assert standard_input.classify(file.fileno()) == guest.FileInput(str(path), 2)
         path.unlink()
         # The guest could not open it any more.
-        assert standard_input.classify(file.fileno()) == guest.StreamInput(0, False)
+        assert standard_input.classify(file.fileno()) == guest.StreamInput()
         descriptor = file.fileno()
     assert standard_input.classify(descriptor) == guest.NullInput()
     with open(os.devnull, "rb") as null:
