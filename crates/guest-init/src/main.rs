@@ -1,13 +1,14 @@
 //! PID 1 of the simulated machine: mounts the host's tree, runs one program, reports, powers off.
 //!
 //! ```text
-//!   modules -> tree -> ports -> ready -> (run) -> program between two markers -> files written -> exit -> power off
+//!   modules -> ports -> CXL regions -> tree -> ready -> (run) -> program between two markers -> files written -> exit -> power off
 //! ```
 //!
 //! While the program runs init does nothing of its own: it sleeps in waitpid, and its pumps sleep until the program writes or
 //! the host sends input.
 
 mod control;
+mod cxl;
 mod error;
 mod kernel_log;
 mod marker;
@@ -58,7 +59,7 @@ fn report(error: &Error) {
 
 fn boot() -> Result<()> {
     tree::mount_kernel_file_systems(Path::new("/"))?;
-    tree::load_modules()?;
+    tree::load_modules("/modules/tree")?;
     let ports = Ports::open()?;
     let (mut events, requests) = control::split(ports.control)?;
     let streams = Streams { stdin: ports.stdin, stdout: ports.stdout, stderr: ports.stderr };
@@ -82,17 +83,23 @@ struct Streams {
 
 /// One boot, one program.
 fn serve(events: &mut Events, mut requests: Requests, streams: Streams) -> Result<()> {
+    let set_up = match requests.receive()? {
+        Request::SetUp(set_up) => set_up,
+        Request::PowerOff => return Ok(()),
+        Request::Run(_) | Request::Close(_) => return Err(Error::Unexpected { wanted: "set_up" }),
+    };
+    let regions = cxl::make_regions(&set_up.regions)?;
     let tree = tree::enter()?;
     sethostname("cxlab").doing(|| "naming the host".to_owned())?;
     network::loopback_up()?;
     let kernel = uname().doing(|| "uname".to_owned())?.release().to_string_lossy().into_owned();
     let table = fs::read(srat::PATH).doing(|| srat::PATH.to_owned())?;
-    events.send(&Event::Ready { kernel, nodes: srat::parse(&table)? })?;
+    events.send(&Event::Ready { kernel, nodes: srat::parse(&table)?, regions })?;
 
     let run = match requests.receive()? {
         Request::Run(run) => run,
         Request::PowerOff => return Ok(()),
-        Request::Close(_) => return Err(Error::Unexpected { request: "close" }),
+        Request::SetUp(_) | Request::Close(_) => return Err(Error::Unexpected { wanted: "run" }),
     };
     run.placement.write_weights()?;
     let mut log = KernelLog::from_now()?;
@@ -145,7 +152,7 @@ fn listen(mut requests: Requests, stdout: Closer, stderr: Closer) -> Receiver<()
             let closed = match requests.receive() {
                 Ok(Request::Close(Stream::Stdout)) => stdout.close(),
                 Ok(Request::Close(Stream::Stderr)) => stderr.close(),
-                Ok(Request::PowerOff | Request::Run(_)) | Err(_) => break,
+                Ok(Request::PowerOff | Request::Run(_) | Request::SetUp(_)) | Err(_) => break,
             };
             if let Err(error) = closed {
                 eprintln!("cxlab-guest-init: closing an output stream: {error}");

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   guest                                   host
-//!     | ready {kernel, nodes} ---------------> |
+//!     | <------------------------ set_up {...} |    the machine's own: CXL regions
+//!     | ready {kernel, nodes, regions} ------> |
 //!     | <--------------------------- run {...} |    after this, the host may send close {stdout|stderr}
 //!     | exit {status, files, ...} -----------> |
 //!     | <--------------------------- power_off |    once it has every byte of output
@@ -17,6 +18,7 @@ use std::path::Path;
 use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::cxl;
 use crate::placement::Placement;
 use crate::srat::NodeRanges;
 
@@ -52,6 +54,8 @@ impl From<&Path> for ByteString {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
+    /// Make this of the machine, before anything runs.
+    SetUp(SetUp),
     /// Start this program.
     Run(Box<Run>),
     /// Nobody reads this stream any longer: the program's next write gets SIGPIPE.
@@ -65,6 +69,13 @@ pub enum Request {
 pub enum Stream {
     Stdout,
     Stderr,
+}
+
+/// What the machine is made of beside what its firmware tells.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetUp {
+    pub regions: Vec<cxl::Plan>,
 }
 
 /// The one program of this boot.
@@ -111,7 +122,7 @@ pub enum Stdin {
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    Ready { kernel: String, nodes: Vec<NodeRanges> },
+    Ready { kernel: String, nodes: Vec<NodeRanges>, regions: Vec<cxl::Region> },
     Exit(Box<Exit>),
     Failed { code: &'static str, message: String },
 }

@@ -111,6 +111,11 @@ def run_line(program: Program, stdin: Input, *, keep: bool) -> bytes:
     return _line({"run": run})
 
 
+def set_up_line(regions: list[dict[str, object]]) -> bytes:
+    """The request that makes the machine what it is beside its firmware's tables."""
+    return _line({"set_up": {"regions": regions}})
+
+
 def close_line(stream: str) -> bytes:
     """The request that closes ``stdout`` or ``stderr`` of the program: nobody reads it any longer."""
     return _line({"close": stream})
@@ -131,6 +136,24 @@ def frame(data: bytes) -> bytes:
 
 
 @dataclass(frozen=True)
+class Region:
+    """A CXL region that Linux committed."""
+
+    window: int
+    #: first byte [host physical address]
+    base: int
+    #: [bytes]
+    size: int
+    granularity: int
+    #: serial numbers of the devices, by position
+    serials: tuple[int, ...]
+    #: Linux's number; None: a program manages it
+    node: int | None
+    #: name of the dax device
+    dax: str
+
+
+@dataclass(frozen=True)
 class Ready:
     """The guest waits for its program."""
 
@@ -138,6 +161,7 @@ class Ready:
     kernel: str
     #: for each node: its number, and (start, length) of its guest-physical ranges [bytes]
     nodes: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+    regions: tuple[Region, ...]
 
 
 @dataclass(frozen=True)
@@ -210,7 +234,8 @@ def parse_event(line: bytes) -> Event:
             nodes = tuple(
                 (n["node"], tuple((start, length) for start, length in n["ranges"])) for n in event["nodes"]
             )
-            return Ready(event["kernel"], nodes)
+            regions = tuple(Region(**{**r, "serials": tuple(r["serials"])}) for r in event["regions"])
+            return Ready(event["kernel"], nodes, regions)
         case "exit":
             files = tuple(WrittenFile(decode_bytes(f["path"]), f["kind"], f["size"]) for f in event["files"])
             return Exit(
