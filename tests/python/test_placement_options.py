@@ -11,7 +11,7 @@ GIB = 1 << 30
 MACHINE = Machine(
     "m",
     "m",
-    (description.Node("dram", 0, 130.0, 38.4), description.Node("cxl", 1, 284.0, 25.6)),
+    (description.Node("dram", 0, 0, 130.0, 38.4), description.Node("cxl", 1, 1, 284.0, 25.6)),
     2_400_000_000,
     {},
 )

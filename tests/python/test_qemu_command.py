@@ -13,7 +13,7 @@ from cxlab.machine.description import Machine, Node
 MACHINE = Machine(
     "m",
     "m",
-    (Node("dram", 0, 130.0, 38.4), Node("cxl", 1, 284.4, 25.6), Node("far", 2, 400.0, 12.8)),
+    (Node("dram", 0, 0, 130.0, 38.4), Node("cxl", 1, 1, 284.4, 25.6), Node("far", 2, 2, 400.0, 12.8)),
     2_400_000_000,
     {},
 )

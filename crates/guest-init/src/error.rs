@@ -19,12 +19,14 @@ pub enum Error {
     Srat { what: String },
     #[error("the host sent a line that is no request: {source}: {line}")]
     Request { line: String, source: serde_json::Error },
-    #[error("the host sent '{request}' before there was a program")]
-    Unexpected { request: &'static str },
+    #[error("the host sent something else where '{wanted}' was to come")]
+    Unexpected { wanted: &'static str },
     #[error("the host closed the control port")]
     HostGone,
     #[error("the placement names node {node}; a node mask holds 0..=63")]
     NodeNumber { node: u32 },
+    #[error("CXL: {what}; the kernel's reasons are on the console")]
+    Cxl { what: String },
 }
 
 impl Error {
@@ -40,6 +42,7 @@ impl Error {
             Error::HostGone => "GST008",
             Error::Unexpected { .. } => "GST005",
             Error::NodeNumber { .. } => "GST009",
+            Error::Cxl { .. } => "GST010",
         }
     }
 }

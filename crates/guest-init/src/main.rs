@@ -1,13 +1,14 @@
 //! PID 1 of the simulated machine: mounts the host's tree, runs one program, reports, powers off.
 //!
 //! ```text
-//!   modules -> tree -> ports -> ready -> (run) -> program between two markers -> files written -> exit -> power off
+//!   modules -> ports -> CXL regions -> tree -> ready -> (run) -> program between two markers -> files written -> exit -> power off
 //! ```
 //!
 //! While the program runs init does nothing of its own: it sleeps in waitpid, and its pumps sleep until the program writes or
 //! the host sends input.
 
 mod control;
+mod cxl;
 mod error;
 mod kernel_log;
 mod marker;
@@ -60,7 +61,7 @@ fn report(error: &Error) {
 
 fn boot() -> Result<()> {
     tree::mount_kernel_file_systems(Path::new("/"))?;
-    tree::load_modules()?;
+    tree::load_modules("/modules/tree")?;
     let run = control::run()?;
     set_date(&run)?;
     let ports = Ports::open()?;
@@ -91,12 +92,13 @@ struct Streams {
 
 /// One boot, one program.
 fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Streams) -> Result<()> {
+    let regions = cxl::make_regions(&run.regions)?;
     let tree = tree::enter()?;
     sethostname("cxlab").doing(|| "naming the host".to_owned())?;
     network::loopback_up()?;
     let kernel = uname().doing(|| "uname".to_owned())?.release().to_string_lossy().into_owned();
     let table = fs::read(srat::PATH).doing(|| srat::PATH.to_owned())?;
-    events.send(&Event::Ready { kernel, nodes: srat::parse(&table)? })?;
+    events.send(&Event::Ready { kernel, nodes: srat::parse(&table)?, regions })?;
 
     run.placement.write_weights()?;
     let mut log = KernelLog::from_now()?;
@@ -117,7 +119,7 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
         let start = match requests.receive()? {
             Request::Input(start) => start,
             Request::PowerOff => return Ok(()),
-            Request::Close(_) => return Err(Error::Unexpected { request: "close" }),
+            Request::Close(_) => return Err(Error::Unexpected { wanted: "input" }),
         };
         let mut input = Input::new(streams.stdin, pipe);
         input.prime(start).doing(|| "passing on standard input".to_owned())?;

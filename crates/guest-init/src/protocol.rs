@@ -4,7 +4,7 @@
 //! ```text
 //!   guest                                   host
 //!     |               (run.json) <------------ |
-//!     | ready {kernel, nodes} ---------------> |
+//!     | ready {kernel, nodes, regions} ------> |
 //!     | <------------------ input {...} ------ |    only where standard input is a stream
 //!     |                                        |    from here on the host may send close {stdout|stderr}
 //!     | exit {status, files, ...} -----------> |
@@ -21,6 +21,7 @@ use std::path::Path;
 use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::cxl;
 use crate::placement::Placement;
 use crate::srat::NodeRanges;
 
@@ -101,6 +102,8 @@ pub struct Run {
     pub stdin: Stdin,
     /// copy written files to the share `keep`
     pub keep: bool,
+    /// CXL regions to be made before anything runs
+    pub regions: Vec<cxl::Plan>,
     /// the host's date when the run began [s since 1970]
     pub date: i64,
 }
@@ -122,7 +125,7 @@ pub enum Stdin {
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    Ready { kernel: String, nodes: Vec<NodeRanges> },
+    Ready { kernel: String, nodes: Vec<NodeRanges>, regions: Vec<cxl::Region> },
     Exit(Box<Exit>),
     Failed { code: &'static str, message: String },
 }
@@ -199,7 +202,7 @@ mod tests {
     #[test]
     fn requests_are_read_as_the_host_writes_them() {
         let file = r#"{"argv":["/bin/echo",[255,104]],"cwd":"/","uid":1,"gid":2,"groups":[3],"env":[["A","b"]],
-            "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"date":1700000000}"#;
+            "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"regions":[],"date":1700000000}"#;
         let run: Run = serde_json::from_str(file).unwrap();
         assert_eq!(run.argv[1].clone().into_bytes(), b"\xffh");
         assert_eq!(run.placement, Placement::WeightedInterleave(vec![(0, 3), (1, 1)]));

@@ -53,11 +53,11 @@ pub fn mount_kernel_file_systems(root: &Path) -> Result<()> {
     mount_new("devtmpfs", &root.join("dev"), "devtmpfs", MsFlags::empty(), "mode=755")
 }
 
-/// Load the modules of /modules in the order of their names; the host decompressed and numbered them.
-pub fn load_modules() -> Result<()> {
-    let mut modules: Vec<PathBuf> = fs::read_dir("/modules")
+/// Load the modules of a folder in the order of their names; the host decompressed and numbered them.
+pub fn load_modules(folder: &str) -> Result<()> {
+    let mut modules: Vec<PathBuf> = fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| entry.map(|e| e.path())).collect())
-        .doing(|| "listing /modules".to_owned())?;
+        .doing(|| format!("listing {folder}"))?;
     modules.sort();
     for module in modules {
         let failed = |source| Error::Module { module: module.display().to_string(), source };

@@ -15,6 +15,8 @@ mod home;
 mod node;
 mod port;
 mod ports;
+mod region;
+mod retraining;
 mod shared;
 mod socket_link;
 
@@ -30,6 +32,8 @@ use crate::request::{CoreId, NodeId, Op, Request, Stage};
 pub use home::AddressRange;
 pub use node::{NodeStats, StageTimes};
 pub use port::PortStats;
+pub use region::Region;
+pub use retraining::Retraining;
 pub use socket_link::SocketLinkStats;
 
 use home::Home;
@@ -68,8 +72,28 @@ impl Machine {
         Machine::with_cores(spec, &each, ranges)
     }
 
+    /// As [`Machine::new`], with the CXL regions that Linux committed beside the ranges of its firmware.
+    pub fn with_regions(
+        spec: MachineSpec,
+        cores: u16,
+        ranges: &[AddressRange],
+        regions: &[Region],
+    ) -> Result<Machine, ModelError> {
+        let each = vec![spec.host.core.clone(); usize::from(cores)];
+        Machine::build(spec, &each, ranges, regions)
+    }
+
     /// As [`Machine::new`], with cores that may differ.
     pub fn with_cores(spec: MachineSpec, cores: &[CoreSpec], ranges: &[AddressRange]) -> Result<Machine, ModelError> {
+        Machine::build(spec, cores, ranges, &[])
+    }
+
+    fn build(
+        spec: MachineSpec,
+        cores: &[CoreSpec],
+        ranges: &[AddressRange],
+        regions: &[Region],
+    ) -> Result<Machine, ModelError> {
         let inconsistent = |cause| ModelError::Inconsistent { file: spec.name.clone(), cause };
         let core = |(id, core): (usize, &CoreSpec)| {
             let host = crate::config::HostSpec { core: core.clone(), ..spec.host.clone() };
@@ -77,9 +101,13 @@ impl Machine {
         };
         let cores = cores.iter().enumerate().map(core).collect::<Result<Vec<_>, _>>()?;
         let mut ports = Vec::new();
-        let node = |node| Node::new(&spec, node, &mut ports);
-        let nodes = spec.nodes.iter().map(node).collect::<Result<Vec<_>, _>>().map_err(inconsistent)?;
-        let home = Home::new(&spec, ranges).map_err(inconsistent)?;
+        let node = |(number, node)| {
+            let region = regions.iter().find(|region| usize::from(region.node) == number);
+            Node::new(&spec, node, region, &mut ports)
+        };
+        let nodes = spec.nodes.iter().enumerate().map(node).collect::<Result<Vec<_>, _>>().map_err(inconsistent)?;
+        let ranges: Vec<_> = ranges.iter().copied().chain(regions.iter().map(Region::range)).collect();
+        let home = Home::new(&spec, &ranges).map_err(inconsistent)?;
         let pauses = vec![Pause::Behind; cores.len()];
         let loads = vec![CoreLoads::default(); cores.len()];
         let socket_link = spec.socket_link.as_ref().map(SocketLink::new);
@@ -91,7 +119,7 @@ impl Machine {
     pub fn check(spec: &MachineSpec) -> Result<(), String> {
         Core::new(CoreId(0), &spec.host)?;
         for node in &spec.nodes {
-            Node::new(spec, node, &mut Vec::new()).map_err(|cause| format!("node {}: {cause}", node.name))?;
+            Node::new(spec, node, None, &mut Vec::new()).map_err(|cause| format!("node {}: {cause}", node.name))?;
         }
         Ok(())
     }

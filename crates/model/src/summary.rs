@@ -8,8 +8,9 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::addr::LINE_BYTES;
+use crate::cxl::DeviceStats;
 use crate::machine::Machine;
-use crate::request::Stage;
+use crate::request::{NodeId, Stage};
 
 /// A run in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +60,17 @@ pub struct NodeSummary {
     pub write_bytes: u64,
     /// read and written, over the simulated time [10^6 B/s]
     pub bandwidth_mb_s: f64,
+    /// the type-3 devices that the node's memory is on, in the order of the region
+    pub devices: Vec<DeviceSummary>,
+}
+
+/// What reached one type-3 device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceSummary {
+    /// M2S Req
+    pub reads: u64,
+    /// M2S RwD
+    pub writes: u64,
 }
 
 /// What happened in the cores, and where lines were found.
@@ -114,7 +126,8 @@ fn nodes(machine: &Machine, seconds: f64) -> IndexMap<String, NodeSummary> {
     let specs = machine.spec().nodes.iter();
     specs
         .zip(machine.nodes())
-        .map(|(spec, (stats, stages))| {
+        .enumerate()
+        .map(|(place, (spec, (stats, stages)))| {
             let loads = stats.loads.get();
             let mean = |total: cxlab_kernel::Time| total.as_ns() / loads as f64;
             let stages_ns: IndexMap<_, _> = Stage::ALL
@@ -134,10 +147,17 @@ fn nodes(machine: &Machine, seconds: f64) -> IndexMap<String, NodeSummary> {
                 read_bytes,
                 write_bytes,
                 bandwidth_mb_s: ratio((read_bytes + write_bytes) as f64 / 1e6, seconds),
+                devices: devices(machine, NodeId(place as u16)),
             };
             (spec.name.clone(), summary)
         })
         .collect()
+}
+
+fn devices(machine: &Machine, node: NodeId) -> Vec<DeviceSummary> {
+    let expanders = machine.ports(node).filter_map(|port| port.expander);
+    let summary = |device: &DeviceStats| DeviceSummary { reads: device.reads.get(), writes: device.writes.get() };
+    expanders.map(|expander| summary(&expander.device.counts)).collect()
 }
 
 fn ratio(above: f64, below: f64) -> f64 {

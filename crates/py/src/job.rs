@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use cxlab_access::{Consumer, Peer, Ring};
 use cxlab_model::frontend::{Answers, Live, Reader, RecordSource, Replay};
-use cxlab_model::machine::AddressRange;
+use cxlab_model::machine::{AddressRange, Region, Retraining};
 use cxlab_model::summary::{Series, Summary};
 use cxlab_model::{Machine, MachineSpec, ModelError};
 
@@ -27,6 +27,10 @@ struct LiveJob {
     qemu_pid: u32,
     machine: String,
     nodes: Vec<NodeRanges>,
+    /// CXL regions that the guest's Linux committed
+    regions: Vec<Region>,
+    /// links that are trained anew
+    retrainings: Vec<Retraining>,
     /// the run's folder: the partial summary is kept there
     out: PathBuf,
     /// where to record the stream, if it is wanted
@@ -45,6 +49,8 @@ struct NodeRanges {
 struct Recorded {
     machine: String,
     nodes: Vec<NodeRanges>,
+    regions: Vec<Region>,
+    retrainings: Vec<Retraining>,
 }
 
 #[derive(Deserialize)]
@@ -78,11 +84,14 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     let fd = unsafe { BorrowedFd::borrow_raw(job.ring_fd) };
     let consumer = Consumer::new(Ring::open(fd).map_err(ring_error)?);
     let guest = Peer::open(job.qemu_pid).map_err(ring_error)?;
-    let mut machine = Machine::new(MachineSpec::load(&job.machine)?, 1, &ranges(&job.nodes))?;
+    let spec = MachineSpec::load(&job.machine)?;
+    let mut machine = Machine::with_regions(spec, 1, &ranges(&job.nodes), &job.regions)?;
+    job.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     consumer.header().consumer_pid.store(std::process::id(), Release);
     let mut live = Live::new(consumer, guest, stop);
     if let Some(path) = &job.record {
-        let recorded = Recorded { machine: job.machine.clone(), nodes: job.nodes };
+        let LiveJob { machine, nodes, regions, retrainings, .. } = job;
+        let recorded = Recorded { machine, nodes, regions, retrainings };
         let description = serde_json::to_string(&recorded).expect("plain data is JSON");
         live.record(path, &description)?;
     }
@@ -107,7 +116,8 @@ pub fn replay(job: &str) -> Result<String, ModelError> {
     let source = Replay::open(&job.trace, answers)?;
     let recorded: Recorded = serde_json::from_str(source.description()).map_err(|error| bad_job(&error))?;
     let spec = MachineSpec::load(job.machine.as_deref().unwrap_or(&recorded.machine))?;
-    let mut machine = Machine::new(spec, 1, &ranges(&recorded.nodes))?;
+    let mut machine = Machine::with_regions(spec, 1, &ranges(&recorded.nodes), &recorded.regions)?;
+    recorded.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     let reader = run(&mut machine, source, |_| Ok(()))?;
     let compared = reader.source().compared();
     let mut whole = summary(&machine, true);

@@ -30,9 +30,11 @@ pub fn describe(name_or_path: &str) -> Result<String, ModelError> {
 
 fn node(spec: &MachineSpec, id: NodeId) -> Value {
     let node = &spec.nodes[usize::from(id.0)];
-    let (kind, source) = match &node.path {
-        Path::Dram { memory } => ("dram", memory.latency_source().to_owned()),
-        Path::Cxl { expander, .. } => ("cxl", expander.device.protocol_latency.source.clone()),
+    let (kind, source, interleave) = match &node.path {
+        Path::Dram { memory } => ("dram", memory.latency_source().to_owned(), None),
+        Path::Cxl { expander, interleave, .. } => {
+            ("cxl", expander.device.protocol_latency.source.clone(), interleave.as_ref())
+        }
     };
     json!({
         "name": node.name,
@@ -41,5 +43,7 @@ fn node(spec: &MachineSpec, id: NodeId) -> Value {
         "latency_ns": spec.idle_latency(id).as_ns(),
         "bandwidth_gb_s": spec.peak_read_gb_s(id),
         "source": source,
+        "devices": spec.devices(id),
+        "granularity_bytes": interleave.map(|interleave| interleave.granularity.get()),
     })
 }

@@ -1,4 +1,4 @@
-//! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace`.
+//! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>`.
 
 use std::os::fd::RawFd;
 
@@ -33,14 +33,16 @@ pub struct Arguments {
     /// time that an instruction takes where there is no detail [ps]
     pub step_ps: u64,
     pub idle: Idle,
+    /// CXL windows of the machine, each with a memory backend `window<n>`
+    pub windows: u32,
 }
 
-const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace";
+const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>";
 
 impl Arguments {
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let (mut ring, mut detail, mut tsc_hz) = (None, None, None);
-        let (mut step_ps, mut idle) = (1000, Idle::Jump);
+        let (mut step_ps, mut idle, mut windows) = (1000, Idle::Jump, 0);
         for word in words {
             let refuse = || format!("`{word}` is no argument; valid: {VALID}");
             let (key, value) = word.split_once('=').ok_or_else(refuse)?;
@@ -53,6 +55,7 @@ impl Arguments {
                 ("step", ps) => step_ps = ps.parse().ok().filter(|ps| *ps > 0).ok_or_else(refuse)?,
                 ("idle", "jump") => idle = Idle::Jump,
                 ("idle", "pace") => idle = Idle::Pace,
+                ("windows", count) => windows = count.parse().map_err(|_| refuse())?,
                 _ => return Err(refuse()),
             }
         }
@@ -63,6 +66,7 @@ impl Arguments {
             tsc_hz: tsc_hz.ok_or_else(|| missing("tsc"))?,
             step_ps,
             idle,
+            windows,
         })
     }
 }
@@ -77,9 +81,9 @@ mod tests {
 
     #[test]
     fn arguments_are_read_or_refused_by_name() {
-        let arguments = parse("ring=7,detail=marker,tsc=2400000000,idle=pace").unwrap();
+        let arguments = parse("ring=7,detail=marker,tsc=2400000000,idle=pace,windows=2").unwrap();
         assert_eq!((arguments.ring, arguments.detail, arguments.tsc_hz), (7, Detail::Marker, 2_400_000_000));
-        assert_eq!((arguments.step_ps, arguments.idle), (1000, Idle::Pace));
+        assert_eq!((arguments.step_ps, arguments.idle, arguments.windows), (1000, Idle::Pace, 2));
         for (text, wanted) in [
             ("detail=all,tsc=1", "`ring=` is missing"),
             ("ring=7,detail=some,tsc=1", "`detail=some` is no argument"),

@@ -10,6 +10,7 @@
 //!   device.rs     are requests in flight?
 //!   mode.rs       is there detail now?
 //!   region.rs     detail begins and ends: markers, flushing translations
+//!   window.rs     RAM over the CXL windows
 //!   qemu.rs       QEMU's own functions that the plugin interface does not offer, checked at start
 //! ```
 //!
@@ -29,6 +30,7 @@ mod qemu;
 mod region;
 mod stream;
 mod translate;
+mod window;
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -67,6 +69,7 @@ fn install(id: PluginId, arguments: &arguments::Arguments) -> Result<(), String>
     stream::open(arguments)?;
     clock::start(arguments);
     region::start(arguments);
+    window::start(arguments);
     // SAFETY: the functions live as long as the process, and match the interface's types.
     unsafe {
         api::qemu_plugin_register_vcpu_init_cb(id, vcpu_init);

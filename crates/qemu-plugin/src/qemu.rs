@@ -49,6 +49,45 @@ functions! {
     qapi_free_VirtioInfoList: fn(*mut VirtioList);
     qmp_x_query_virtio_queue_status: fn(*const c_char, u16, *mut c_void) -> *mut VirtQueueStatus;
     qapi_free_VirtQueueStatus: fn(*mut VirtQueueStatus);
+    object_resolve_path: fn(*const c_char, *mut bool) -> *mut c_void;
+    object_property_get_uint: fn(*mut c_void, *const c_char, *mut c_void) -> u64;
+    host_memory_backend_get_memory: fn(*mut c_void) -> *mut c_void;
+    get_system_memory: fn() -> *mut c_void;
+    memory_region_size: fn(*mut c_void) -> u64;
+    memory_region_init_alias: fn(*mut c_void, *mut c_void, *const c_char, *mut c_void, u64, u64);
+    memory_region_add_subregion_overlap: fn(*mut c_void, u64, *mut c_void, c_int);
+}
+
+/// `VersionInfo` of qapi/control.json.
+#[repr(C)]
+struct VersionInfo {
+    /// major, minor, micro
+    qemu: *const [i64; 3],
+    package: *const c_char,
+}
+
+/// The version that runs, if it tells.
+fn version() -> Option<String> {
+    // SAFETY: a lookup by a valid C string; the QMP command's implementation has this type since 1.0. Its result
+    // is freed by nobody: it is asked for once, when QEMU is about to end.
+    unsafe {
+        let address = libc::dlsym(libc::RTLD_DEFAULT, c"qmp_query_version".as_ptr());
+        if address.is_null() {
+            return None;
+        }
+        let query: unsafe extern "C" fn(*mut c_void) -> *const VersionInfo = std::mem::transmute(address);
+        let [major, minor, micro] = *(*query(std::ptr::null_mut())).qemu;
+        Some(format!("{major}.{minor}.{micro}"))
+    }
+}
+
+/// Which QEMU runs and which one is wanted, for messages.
+pub fn wanted() -> String {
+    let found = version().unwrap_or_else(|| "of an unknown version".into());
+    format!(
+        "this is QEMU {found}; CXLab is written for qemu-system-x86_64 10.0 as Debian builds it (package \
+         qemu-system-x86 of bookworm-backports)"
+    )
 }
 
 /// `VirtioInfoList` of qapi/virtio.json.
@@ -94,10 +133,7 @@ fn symbol(name: &str) -> Result<*mut c_void, String> {
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if address.is_null() {
         let name = name.to_string_lossy();
-        return Err(format!(
-            "this QEMU has no `{name}`: CXLab is written for qemu-system-x86_64 10.0 as Debian builds it \
-             (package qemu-system-x86 of bookworm-backports)"
-        ));
+        return Err(format!("QEMU has no function `{name}`: {}", wanted()));
     }
     Ok(address)
 }

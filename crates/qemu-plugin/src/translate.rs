@@ -6,13 +6,14 @@ use cxlab_access::Marker;
 
 use crate::api::{self, Block, Instruction, PluginId};
 use crate::stream::{self, BlockData};
-use crate::{clock, device, mode, region};
+use crate::{clock, device, mode, region, window};
 
 /// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) [B].
 const LONGEST: usize = 15;
 
 /// QEMU has translated a block.
 pub unsafe extern "C" fn block(_id: PluginId, block: *mut Block) {
+    window::at_translation();
     // SAFETY: the block is valid during this call.
     let (count, pc) = unsafe { (api::qemu_plugin_tb_n_insns(block), api::qemu_plugin_tb_vaddr(block)) };
     let detail = mode::in_detail();

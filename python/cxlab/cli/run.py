@@ -17,6 +17,7 @@ from cxlab.machine import (
     kernel_image,
     placement,
     qemu,
+    retraining,
     summary,
     supervisor,
 )
@@ -27,6 +28,7 @@ from cxlab.machine.keep import Keep
 from cxlab.machine.progress import Progress
 from cxlab.machine.request import Request
 from cxlab.machine.run_directory import RunDirectory, write_json, write_parquet
+from cxlab.machine.topology import Attachment, Interleave, Managed, Topology, attach
 
 DEFAULT_MACHINE = "8468v-asic"
 #: The host's PATH and language do not belong to the guest: a clean start, as env -i and a login shell would
@@ -47,6 +49,33 @@ SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 @click.option("--cpus", type=int, default=1, show_default=True, metavar="N", help="Processors of the guest.")
 @click.option(
     "--memory", metavar="NODE=SIZE,...", help="Size of each node; 2G where not given. dram=2G,cxl=2G"
+)
+@click.option(
+    "--cxl",
+    "attachment",
+    type=click.Choice([choice.value for choice in Attachment]),
+    default=Attachment.FIRMWARE.value,
+    show_default=True,
+    help="How Linux learns of CXL nodes: devices that its driver enumerates, or the firmware's tables.",
+)
+@click.option(
+    "--managed",
+    type=click.Choice([choice.value for choice in Managed]),
+    default=Managed.KERNEL.value,
+    show_default=True,
+    help="Who manages the devices' memory: Linux, as a NUMA node, or a program, as /dev/dax0.0.",
+)
+@click.option("--interleave-ways", type=int, metavar="N", help="Devices of each CXL node: 1, 2 or 4.")
+@click.option("--granularity", metavar="SIZE", help="Bytes in a row on one device: 256 to 16K.")
+@click.option(
+    "--host-bridges", type=int, default=1, show_default=True, metavar="N", help="Of each CXL node: 1 or 2."
+)
+@click.option(
+    "--retrain",
+    "retrainings",
+    multiple=True,
+    metavar="NODE=WIDTH,RATE[,TIME]",
+    help="A node's CXL links come down to this, TIME after detail began. cxl=x8,16GT/s,2ms",
 )
 @click.option("--membind", metavar="NODES", help="Pages only on these nodes.")
 @click.option("--preferred", metavar="NODE", help="Pages on this node while it has room.")
@@ -90,6 +119,12 @@ def command(
     machine: str,
     cpus: int,
     memory: str | None,
+    attachment: str,
+    managed: str,
+    interleave_ways: int | None,
+    granularity: str | None,
+    host_bridges: int,
+    retrainings: tuple[str, ...],
     membind: str | None,
     preferred: str | None,
     interleave: str | None,
@@ -119,6 +154,12 @@ def command(
                         )
                 resolved = _load(machine)
                 node_bytes = placement.parse_memory(memory, resolved)
+                topology = Topology()
+                if Attachment(attachment) is Attachment.DEVICE:
+                    interleaving = Interleave(interleave_ways, granularity, host_bridges)
+                    resolved, topology = attach(resolved, node_bytes, interleaving, Managed(managed))
+                else:
+                    _refuse_device_options(managed, interleave_ways, granularity, host_bridges)
                 policy = placement.parse(
                     resolved,
                     membind=membind,
@@ -127,6 +168,7 @@ def command(
                     weighted_interleave=weighted_interleave,
                 )
                 environment = _environment(variables)
+                retrained = tuple(retraining.parse(text, resolved) for text in retrainings)
                 qemu_version = qemu.check_version()
                 if detail != "off":
                     artefacts.built(artefacts.QEMU_PLUGIN)
@@ -148,6 +190,8 @@ def command(
                 initramfs=archive,
                 keep=kept.arriving if kept is not None else None,
                 record=record.absolute() if record is not None else None,
+                topology=topology,
+                retrainings=retrained,
             )
             write_json(directory.config, summary.config(request, qemu_version))
             outcome = supervisor.run(request, directory, interruption, Progress(directory.partial_summary))
@@ -162,6 +206,20 @@ def command(
             write_parquet(directory.series, outcome.series)
         results.show(request, outcome, document, directory, keep)
         return summary.exit_status(outcome)
+
+
+def _refuse_device_options(
+    managed: str, interleave_ways: int | None, granularity: str | None, host_bridges: int
+) -> None:
+    asked = {
+        "--managed application": managed == Managed.APPLICATION,
+        "--interleave-ways": interleave_ways is not None,
+        "--granularity": granularity is not None,
+        "--host-bridges": host_bridges != 1,
+    }
+    for option, given in asked.items():
+        if given:
+            raise BadRequest(f"{option} is of devices: it needs --cxl device")
 
 
 def _load(machine: str) -> description.Machine:

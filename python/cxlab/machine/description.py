@@ -58,17 +58,30 @@ def model() -> Model:
 
 
 @dataclass(frozen=True)
+class Devices:
+    """The type-3 devices that a node's memory is on."""
+
+    count: int
+    #: bytes in a row on one of them
+    granularity: int
+
+
+@dataclass(frozen=True)
 class Node:
-    """One NUMA node."""
+    """The memory of one kind of place, which Linux sees as a NUMA node."""
 
     #: as options and results call it
     name: str
-    #: Linux's node number
-    number: int
+    #: place in the machine's file, from 0
+    place: int
+    #: Linux's node number; None: a program manages the memory, it is no node
+    number: int | None
     #: load-to-use latency without load [ns]
     latency_ns: float
     #: peak bandwidth [GB/s], decimal
     bandwidth_gb_s: float
+    #: None: the memory is on the socket's own channels
+    devices: Devices | None = None
 
 
 @dataclass(frozen=True)
@@ -106,8 +119,16 @@ def load(name_or_path: str) -> Machine:
 def from_json(asked: str, text: str) -> Machine:
     """The machine in the model's words."""
     resolved = json.loads(text)
-    nodes = tuple(
-        Node(node["name"], number, float(node["latency_ns"]), float(node["bandwidth_gb_s"]))
-        for number, node in enumerate(resolved["nodes"])
-    )
+    nodes = tuple(_node(place, node) for place, node in enumerate(resolved["nodes"]))
     return Machine(asked, resolved["name"], nodes, int(resolved["host"]["tsc_hz"]), resolved)
+
+
+#: CXL 2.0, 8.2.5.12: the finest; one device is not interleaved at all, and Linux wants a value all the same.
+FINEST_GRANULARITY = 256
+
+
+def _node(place: int, node: dict[str, Any]) -> Node:
+    devices = None
+    if node["kind"] == "cxl":
+        devices = Devices(node["devices"], node["granularity_bytes"] or FINEST_GRANULARITY)
+    return Node(node["name"], place, place, float(node["latency_ns"]), float(node["bandwidth_gb_s"]), devices)

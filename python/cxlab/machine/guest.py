@@ -85,8 +85,10 @@ class Program:
 RUN_FILE = "run.json"
 
 
-def run_file(program: Program, stdin: Input, *, keep: bool, date: float) -> bytes:
-    """What the guest is to run; ``date`` is the host's [s since 1970]."""
+def run_file(
+    program: Program, stdin: Input, *, keep: bool, regions: list[dict[str, object]], date: float
+) -> bytes:
+    """What the guest is to make and to run; ``date`` is the host's [s since 1970]."""
     who = program.identity
     wire_input: Any
     match stdin:
@@ -106,6 +108,7 @@ def run_file(program: Program, stdin: Input, *, keep: bool, date: float) -> byte
         "placement": program.placement.policy,
         "stdin": wire_input,
         "keep": keep,
+        "regions": regions,
         "date": int(date),
     }
     return json.dumps(run).encode()
@@ -136,6 +139,24 @@ def frame(data: bytes) -> bytes:
 
 
 @dataclass(frozen=True)
+class Region:
+    """A CXL region that Linux committed."""
+
+    window: int
+    #: first byte [host physical address]
+    base: int
+    #: [bytes]
+    size: int
+    granularity: int
+    #: serial numbers of the devices, by position
+    serials: tuple[int, ...]
+    #: Linux's number; None: a program manages it
+    node: int | None
+    #: name of the dax device
+    dax: str
+
+
+@dataclass(frozen=True)
 class Ready:
     """The guest waits for its program."""
 
@@ -143,6 +164,7 @@ class Ready:
     kernel: str
     #: for each node: its number, and (start, length) of its guest-physical ranges [bytes]
     nodes: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+    regions: tuple[Region, ...]
 
 
 @dataclass(frozen=True)
@@ -215,7 +237,8 @@ def parse_event(line: bytes) -> Event:
             nodes = tuple(
                 (n["node"], tuple((start, length) for start, length in n["ranges"])) for n in event["nodes"]
             )
-            return Ready(event["kernel"], nodes)
+            regions = tuple(Region(**{**r, "serials": tuple(r["serials"])}) for r in event["regions"])
+            return Ready(event["kernel"], nodes, regions)
         case "exit":
             files = tuple(WrittenFile(decode_bytes(f["path"]), f["kind"], f["size"]) for f in event["files"])
             return Exit(

@@ -1,4 +1,4 @@
-"""The guest's first root: init, five modules, a console; cached under the hash of its content."""
+"""The guest's first root: init, the modules that it loads, a console; cached by its content's hash."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from pathlib import Path
 from cxlab.machine import cache, cpio, guest
 from cxlab.machine.kernel_image import KernelImage
 
-#: In the order in which they need each other; virtio_pci and virtio_console are built into Debian's kernel.
-MODULES = ("fs/netfs/netfs", "net/9p/9pnet", "net/9p/9pnet_virtio", "fs/9p/9p", "fs/overlayfs/overlay")
+#: By what they are for, in the order in which they need each other; virtio_pci, virtio_console, cxl_core and
+#: cxl_port are built into Debian's kernel.
+MODULES = {
+    "tree": ("fs/netfs/netfs", "net/9p/9pnet", "net/9p/9pnet_virtio", "fs/9p/9p", "fs/overlayfs/overlay"),
+    "cxl": (
+        *("drivers/cxl/cxl_acpi", "drivers/cxl/cxl_pci", "drivers/cxl/cxl_mem"),
+        *("drivers/dax/device_dax", "drivers/dax/dax_cxl"),
+    ),
+    "kmem": ("drivers/dax/kmem",),
+}
 #: init's mount points.
 FOLDERS = ("dev", "host", "layer", "modules", "proc", "root", "sys")
 
@@ -39,7 +47,10 @@ def _archive(image: KernelImage, init: Path) -> bytes:
         archive.folder(folder)
     # Without it the kernel starts init with no descriptors 0, 1, 2.
     archive.character_device("dev/console", 5, 1)
-    for order, module in enumerate(MODULES):
-        archive.file(f"modules/{order}-{module.rpartition('/')[2]}.ko", image.module(module))
+    for purpose, modules in MODULES.items():
+        archive.folder(f"modules/{purpose}")
+        for order, module in enumerate(modules):
+            name = module.rpartition("/")[2]
+            archive.file(f"modules/{purpose}/{order}-{name}.ko", image.module(module))
     archive.file("init", init.read_bytes(), executable=True)
     return archive.closed()

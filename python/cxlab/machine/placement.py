@@ -61,9 +61,9 @@ def parse_memory(text: str | None, machine: Machine) -> tuple[int, ...]:
             sizes[machine.node(name).name] = parse_bytes(value)
     for node in machine.nodes:
         size = sizes[node.name]
-        least = LEAST_BOOT_NODE_BYTES if node.number == 0 else LEAST_NODE_BYTES
+        least = LEAST_BOOT_NODE_BYTES if node.place == 0 else LEAST_NODE_BYTES
         if size < least:
-            why = "Linux needs it to boot" if node.number == 0 else "a node is made of larger blocks"
+            why = "Linux needs it to boot" if node.place == 0 else "a node is made of larger blocks"
             raise BadRequest(
                 f"--memory {node.name}={format_bytes(size)} is too small: "
                 f"at least {format_bytes(least)}, {why}"
@@ -86,8 +86,24 @@ class Placement:
 DEFAULT = Placement("default (local node first)", "default")
 
 
+def _number(name: str, machine: Machine) -> int:
+    """Linux's number of the node.
+
+    Raises:
+        BadRequest: there is no such node, or a program manages its memory.
+
+    """
+    number = machine.node(name).number
+    if number is None:
+        raise BadRequest(
+            f"the memory of {name} is managed by the application: no policy places pages there; "
+            "a program maps /dev/dax*, or --managed kernel makes it a node"
+        )
+    return number
+
+
 def _nodes(text: str, machine: Machine) -> list[int]:
-    return [machine.node(name).number for name in text.split(",")]
+    return [_number(name, machine) for name in text.split(",")]
 
 
 def parse(
@@ -122,7 +138,7 @@ def parse(
         case "--membind":
             return Placement(text, {"bind": _nodes(value, machine)})
         case "--preferred":
-            return Placement(text, {"preferred": machine.node(value).number})
+            return Placement(text, {"preferred": _number(value, machine)})
         case "--interleave":
             return Placement(text, {"interleave": _nodes(value, machine)})
         case _:
@@ -136,5 +152,5 @@ def _weights(text: str, machine: Machine) -> list[tuple[int, int]]:
             raise BadRequest(
                 f"--weighted-interleave {text}: '{value}' is no weight: a whole number in 1..{MOST_WEIGHT}"
             )
-        weights.append((machine.node(name).number, int(value)))
+        weights.append((_number(name, machine), int(value)))
     return weights

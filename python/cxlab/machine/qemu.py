@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cxlab.machine.description import Machine
 from cxlab.machine.errors import QemuMissing, QemuVersion
 from cxlab.machine.placement import MIB
+from cxlab.machine.topology import Topology
 
 PROGRAM = "qemu-system-x86_64"
 #: The plugin replaces parts of the accelerator's table of functions, which no other series is known to have
@@ -115,16 +116,21 @@ class Command:
     #: the guest may write here, if anywhere
     keep: Path | None = None
     plugin: Plugin | None = None
+    #: devices of the CXL nodes; a node without one is firmware's
+    topology: Topology = field(default_factory=Topology)
 
     def arguments(self) -> list[str]:
         """The command, program first."""
         return [
             PROGRAM,
             *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"),
-            *("-M", "q35,hmat=on", "-accel", "tcg", "-cpu", "max", "-smp", "1"),
+            *("-M", f"q35,hmat=on,cxl={'on' if self.topology.windows else 'off'}", "-accel", "tcg"),
+            # Linux commits no CXL region where it sees a hypervisor: it could not make the caches forget.
+            *("-cpu", "max,hypervisor=off", "-smp", "1"),
             # The same date in every boot, or no two are alike; init sets the host's.
             *("-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"),
             *self._memory(),
+            *self._cxl(),
             *(
                 "-kernel",
                 str(self.kernel),
@@ -141,10 +147,13 @@ class Command:
         ]
 
     def _memory(self) -> list[str]:
-        """Nodes; their HMAT figures are the machine's, so that Linux's tiers and distances are, too."""
-        arguments = ["-m", f"{sum(self.node_bytes) // MIB}M"]
-        local = self.machine.nodes[0]
-        for node, size in zip(self.machine.nodes, self.node_bytes, strict=True):
+        """The firmware's nodes; HMAT has the machine's figures, so Linux's tiers and distances are right."""
+        of_devices = {window.node for window in self.topology.windows}
+        nodes = [node for node in self.machine.nodes if node.place not in of_devices]
+        sizes = [self.node_bytes[node.place] for node in nodes]
+        arguments = ["-m", f"{sum(sizes) // MIB}M"]
+        local = nodes[0]
+        for node, size in zip(nodes, sizes, strict=True):
             memory = f"node{node.number}"
             arguments += [
                 "-object",
@@ -153,7 +162,7 @@ class Command:
                 _option("node", nodeid=node.number, memdev=memory)
                 + (",cpus=0" if node.number == local.number else f",initiator={local.number}"),
             ]
-        for node in self.machine.nodes:
+        for node in nodes:
             target = {"initiator": local.number, "target": node.number, "hierarchy": "memory"}
             latency = max(1, round(node.latency_ns))
             bandwidth = f"{max(1, round(node.bandwidth_gb_s * 1e9 / MIB))}M"
@@ -170,7 +179,7 @@ class Command:
             if node is not local:
                 distance = _distance(node.latency_ns / local.latency_ns)
                 arguments += ["-numa", _option("dist", src=local.number, dst=node.number, val=distance)]
-        far = self.machine.nodes[1:]
+        far = nodes[1:]
         for position, node in enumerate(far):
             for other in far[position + 1 :]:
                 worst = max(node.latency_ns, other.latency_ns) / local.latency_ns
@@ -179,6 +188,11 @@ class Command:
                     _option("dist", src=node.number, dst=other.number, val=_distance(worst)),
                 ]
         return arguments
+
+    def _cxl(self) -> list[str]:
+        if not self.topology.windows:
+            return []
+        return ["-M", ",".join(self.topology.machine()), *self.topology.arguments()]
 
     @staticmethod
     def _share(tag: str, folder: Path, *, readonly: bool) -> list[str]:
@@ -189,11 +203,11 @@ class Command:
             "-fsdev",
             _option("local", **settings),
             "-device",
-            _option("virtio-9p-pci", fsdev=tag, mount_tag=tag, ioeventfd="off"),
+            _option("virtio-9p-pci", bus="pcie.0", fsdev=tag, mount_tag=tag, ioeventfd="off"),
         ]
 
     def _ports(self) -> list[str]:
-        arguments = ["-device", _option("virtio-serial-pci", id="ports", ioeventfd="off")]
+        arguments = ["-device", _option("virtio-serial-pci", bus="pcie.0", id="ports", ioeventfd="off")]
         for number, name in enumerate(PORTS, start=1):
             port = _option("virtserialport", bus="ports.0", nr=number, chardev=name, name=f"cxlab.{name}")
             arguments += ["-chardev", _option("socket", id=name, fd=self.ports[name]), "-device", port]
@@ -204,6 +218,8 @@ class Command:
             return []
         settings = {"ring": self.plugin.ring, "detail": self.plugin.detail, "tsc": self.machine.tsc_hz}
         settings["idle"] = self.plugin.idle
+        if self.topology.windows:
+            settings["windows"] = len(self.topology.windows)
         return ["-plugin", _option(str(self.plugin.path).replace(",", ",,"), **settings)]
 
 

@@ -10,6 +10,8 @@ from cxlab.machine import guest
 from cxlab.machine.description import Machine
 from cxlab.machine.errors import MachineError
 from cxlab.machine.interruption import Interrupted
+from cxlab.machine.retraining import Retraining
+from cxlab.machine.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,10 @@ class Request:
     keep: Path | None = None
     #: the model writes the records it consumed here
     record: Path | None = None
+    #: the devices of the CXL nodes; empty where firmware describes them
+    topology: Topology = field(default_factory=Topology)
+    #: links that are trained anew
+    retrainings: tuple[Retraining, ...] = ()
 
 
 @dataclass
@@ -44,6 +50,8 @@ class Outcome:
     series: dict[str, list[float]] | None = None
     #: kernel release of the guest
     kernel: str | None = None
+    #: CXL regions that the guest's Linux committed
+    regions: tuple[guest.Region, ...] = ()
     #: host time from start to ready, from the program's start to its end, and in all [s]
     boot_seconds: float | None = None
     detail_seconds: float | None = None

@@ -7,6 +7,7 @@ with detail off) it says what ran, whether it ran to its end, and what that took
 from __future__ import annotations
 
 import errno
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -49,6 +50,7 @@ def config(request: Request, qemu_version: str) -> dict[str, Any]:
         "program": _program(request),
         "placement": request.program.placement.text,
         "memory_bytes": _memory(request),
+        "retrainings": [asdict(retraining) for retraining in request.retrainings],
         "detail": request.detail,
         "environment": {_text(k): _text(v) for k, v in request.program.environment.items()},
         "machine": request.machine.resolved,
@@ -67,6 +69,7 @@ def summary(request: Request, outcome: Outcome, qemu_version: str) -> dict[str, 
         "machine": request.machine.name,
         "placement": request.program.placement.text,
         "memory_bytes": _memory(request),
+        "regions": [_region(request, region) for region in outcome.regions],
         "detail": request.detail,
         # Whether the run is complete is for us to say: QEMU, asked to end early, closes its stream in order.
         **{key: value for key, value in (outcome.simulated or {}).items() if key != "complete"},
@@ -84,6 +87,13 @@ def summary(request: Request, outcome: Outcome, qemu_version: str) -> dict[str, 
 
 def _program(request: Request) -> dict[str, Any]:
     return {"argv": [_text(a) for a in request.program.argv], "cwd": _text(request.program.cwd)}
+
+
+def _region(request: Request, region: guest.Region) -> dict[str, Any]:
+    """What Linux committed, by the node's name."""
+    window = request.topology.windows[region.window]
+    node = request.machine.nodes[window.node].name
+    return {"name": node, "managed": window.managed.value, **asdict(region)}
 
 
 def _memory(request: Request) -> dict[str, int]:

@@ -122,6 +122,7 @@ class _Session:
             console=self.directory.console,
             keep=self.request.keep,
             plugin=plugin,
+            topology=self.request.topology,
         )
         ring = [] if self.ring is None else [self.ring]
         with open(os.devnull, "rb") as nothing:
@@ -151,7 +152,8 @@ class _Session:
         """Init, and the program that it is to run."""
         request = self.request
         keep = request.keep is not None
-        run = guest.run_file(request.program, self.input, keep=keep, date=time.time())
+        regions = request.topology.plan()
+        run = guest.run_file(request.program, self.input, keep=keep, regions=regions, date=time.time())
         self.initramfs.write(initramfs.with_run(request.initramfs, run))
         self.initramfs.flush()
         return memory_file.path(self.initramfs)
@@ -226,6 +228,7 @@ class _Session:
 
     def _ready(self, event: guest.Ready) -> None:
         self.outcome.kernel = event.kernel
+        self.outcome.regions = event.regions
         self.outcome.boot_seconds = time.monotonic() - self.started
         if self.model is not None:
             self.job.send(self._job(event))
@@ -239,16 +242,30 @@ class _Session:
 
     def _job(self, event: guest.Ready) -> bytes:
         assert self.qemu is not None
-        names = {node.number: node.name for node in self.request.machine.nodes}
+        places = {node.number: node.place for node in self.request.machine.nodes}
         job = {
             "ring_fd": self.ring,
             "qemu_pid": self.qemu.pid,
             "machine": self.request.machine.asked,
-            "nodes": [{"node": node, "name": names[node], "ranges": ranges} for node, ranges in event.nodes],
+            "nodes": [{"node": places[node], "ranges": ranges} for node, ranges in event.nodes],
+            "regions": [self._region(region) for region in event.regions],
+            "retrainings": [retraining.job() for retraining in self.request.retrainings],
             "out": str(self.directory.path),
             "record": None if self.request.record is None else str(self.request.record),
         }
         return json.dumps(job).encode() + b"\n"
+
+    def _region(self, region: guest.Region) -> dict[str, Any]:
+        """A region in the model's words: its devices are counted from 0 in the order of the window's."""
+        window = self.request.topology.windows[region.window]
+        order = [device.serial for device in window.devices]
+        return {
+            "node": window.node,
+            "base": region.base,
+            "size": region.size,
+            "granularity": region.granularity,
+            "targets": [order.index(serial) for serial in region.serials],
+        }
 
     def _output(self, output: OutputStream) -> None:
         self.progress.hide()

@@ -55,6 +55,8 @@ pub enum CxlError {
     NoSuchTarget { target: u8, devices: usize },
     #[error("CXL020: {file}: {message}")]
     Unreadable { file: String, message: String },
+    #[error("CXL021: a link of x{most_lanes} at {most_rate} GT/s cannot be trained to x{lanes} at {rate} GT/s")]
+    Retraining { lanes: u64, rate: u64, most_lanes: u64, most_rate: u64 },
     #[error("{cause} (in {file})")]
     InFile { file: String, cause: Box<CxlError> },
 }

@@ -15,10 +15,14 @@ use super::entries::Gate;
 use super::root_port::RootPort;
 use super::wire::Wire;
 use super::{
-    Access, AccessKind, Class, CxlError, DevLoad, DeviceReport, Driver, ExpanderSpec, ExpanderStats, FlitClock,
-    LinkSpec, Occupancy, RootPortReport, Stage, Tag, Wake, WireReport,
+    Access, AccessKind, Class, CxlError, DevLoad, DeviceReport, Driver, ExpanderSpec, ExpanderStats, FlitClock, Lanes,
+    LinkRate, LinkSpec, Occupancy, RootPortReport, Stage, Tag, Wake, WireReport,
 };
 use crate::addr::Dpa;
+
+/// How long a link rests while it is trained anew. Assumption: PCIe 5.0, 4.2.6.4 only bounds the substates of
+/// Recovery, by tens of milliseconds.
+const RECOVERY: Time = Time::from_ns(50_000);
 
 /// One root port, its link and the type-3 device at its end.
 #[derive(Debug)]
@@ -43,7 +47,6 @@ struct Latencies {
     /// from room in a receive buffer to the credit's arrival at the sender: one flit back
     credit: Time,
     link: LinkSpec,
-    clock: FlitClock,
 }
 
 /// An access in flight.
@@ -79,7 +82,6 @@ impl Expander {
                 flight: *link.flight,
                 credit: clock.flits(1) + *link.flight,
                 link: link.clone(),
-                clock,
             },
             root_port: RootPort::new(&spec.root_port, spec.throttle.as_ref()),
             credits: ByKind::new(Gate::new(*spec.device.req_credits), Gate::new(*spec.device.rwd_credits)),
@@ -123,6 +125,26 @@ impl Expander {
         }
     }
 
+    /// The link as its file describes it.
+    #[must_use]
+    pub fn link(&self) -> &LinkSpec {
+        &self.latency.link
+    }
+
+    /// The link is trained anew, with fewer lanes or at a lower rate; both directions rest meanwhile.
+    ///
+    /// # Errors
+    /// `CXL021` where that is more than the link has.
+    pub fn retrain(&mut self, now: Time, lanes: Lanes, rate: LinkRate) -> Result<(), CxlError> {
+        let link = &self.latency.link;
+        link.check_retraining(lanes, rate)?;
+        let clock = FlitClock::new(lanes, rate, *link.encoding);
+        self.latency.credit = clock.flits(1) + self.latency.flight;
+        self.m2s.retrain(now + RECOVERY, clock);
+        self.s2m.retrain(now + RECOVERY, clock);
+        Ok(())
+    }
+
     /// The media has read or written the line.
     pub fn media_done<D: Driver>(&mut self, now: Time, tag: Tag, driver: &mut D) {
         driver.stamp(tag, Stage::Media, now);
@@ -137,11 +159,7 @@ impl Expander {
     /// Counts so far; `elapsed` is the time they are a share of.
     #[must_use]
     pub fn stats(&self, elapsed: Time) -> ExpanderStats {
-        let wire = |wire: &Wire| {
-            let counts = wire.stats();
-            let busy = self.latency.clock.flits(counts.flits.get() + counts.retries.get());
-            WireReport::new(counts, busy, elapsed)
-        };
+        let wire = |wire: &Wire| WireReport::new(wire.stats(), wire.busy(), elapsed);
         ExpanderStats {
             root_port: RootPortReport::new(self.root_port.stats.clone(), elapsed),
             m2s: wire(&self.m2s),

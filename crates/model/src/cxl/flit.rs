@@ -25,9 +25,13 @@ pub const SLOTS: u8 = 4;
 /// Bits of a flit on the wire: 4 x 16 B, 2 B CRC, 2 B protocol identifier.
 pub const FLIT_BITS: u64 = 68 * 8;
 
-/// Lanes of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Lanes of a link; x1 and x2 are what a wider one falls back to (CXL 2.0, chapter 6: degraded modes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Lanes {
+    #[serde(rename = "x1")]
+    X1,
+    #[serde(rename = "x2")]
+    X2,
     #[serde(rename = "x4")]
     X4,
     #[serde(rename = "x8")]
@@ -40,6 +44,8 @@ impl Lanes {
     #[must_use]
     pub const fn count(self) -> u64 {
         match self {
+            Lanes::X1 => 1,
+            Lanes::X2 => 2,
             Lanes::X4 => 4,
             Lanes::X8 => 8,
             Lanes::X16 => 16,
@@ -47,9 +53,11 @@ impl Lanes {
     }
 }
 
-/// Transfers a second on a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Transfers a second on a lane; 8 GT/s is a degraded mode (CXL 2.0, chapter 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum LinkRate {
+    #[serde(rename = "8 GT/s")]
+    Gt8,
     #[serde(rename = "16 GT/s")]
     Gt16,
     #[serde(rename = "32 GT/s")]
@@ -61,6 +69,7 @@ impl LinkRate {
     #[must_use]
     pub const fn gt_s(self) -> u64 {
         match self {
+            LinkRate::Gt8 => 8,
             LinkRate::Gt16 => 16,
             LinkRate::Gt32 => 32,
         }
@@ -70,14 +79,16 @@ impl LinkRate {
 impl<'de> Deserialize<'de> for LinkRate {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match String::deserialize(deserializer)?.as_str() {
+            "8 GT/s" => Ok(LinkRate::Gt8),
             "16 GT/s" => Ok(LinkRate::Gt16),
             "32 GT/s" => Ok(LinkRate::Gt32),
             "64 GT/s" => Err(serde::de::Error::custom(
                 "a link at `64 GT/s` needs 256 B flits (CXL 3.0, 4.3), which are not modelled yet; \
-                 valid rates: `16 GT/s`, `32 GT/s`",
+                 valid rates: `8 GT/s`, `16 GT/s`, `32 GT/s`",
             )),
             other => {
-                let message = format!("`{other}` is no rate of a link with 68 B flits; valid: `16 GT/s`, `32 GT/s`");
+                let valid = "`8 GT/s`, `16 GT/s`, `32 GT/s`";
+                let message = format!("`{other}` is no rate of a link with 68 B flits; valid: {valid}");
                 Err(serde::de::Error::custom(message))
             }
         }

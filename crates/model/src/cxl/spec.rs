@@ -122,6 +122,19 @@ impl LinkSpec {
         Ok(64.0 * (reads + writes) / (m2s_slots.max(s2m_slots) * slot_seconds))
     }
 
+    /// Whether the link can be trained to this.
+    ///
+    /// # Errors
+    /// `CXL021` where it is wider or faster than the link.
+    pub fn check_retraining(&self, lanes: Lanes, rate: LinkRate) -> Result<(), CxlError> {
+        if lanes > *self.lanes || rate > *self.rate {
+            let (most_lanes, most_rate) = (self.lanes.count(), self.rate.gt_s());
+            let (lanes, rate) = (lanes.count(), rate.gt_s());
+            return Err(CxlError::Retraining { lanes, rate, most_lanes, most_rate });
+        }
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), CxlError> {
         let (key, value) = ("link.bit_error_rate", *self.bit_error_rate);
         // At 1e-4 one flit in 19 fails: no link trains there (PCIe 5.0, chapter 8 asks for 1e-12).

@@ -45,6 +45,8 @@ pub struct Wire {
     /// when the last message came [ps], to check the order
     arrived: Time,
     stats: WireStats,
+    /// flits, replays included, before the link was trained anew, and how long they were on the wire
+    before: (u64, Time),
 }
 
 /// When a flit starts for the first time and when it has arrived without error, both at the sender's end.
@@ -85,7 +87,30 @@ impl Wire {
             errors: FlitErrors::new(spec, errors),
             arrived: Time::ZERO,
             stats: WireStats::default(),
+            before: (0, Time::ZERO),
         }
+    }
+
+    /// The link is trained anew: nothing is sent before `up`, flits then take the time of `clock`. What has its slots
+    /// already keeps them.
+    pub fn retrain(&mut self, up: Time, clock: FlitClock) {
+        self.before = (self.flits(), self.busy());
+        self.clock = clock;
+        self.stats.empty_slots.add(u64::from(SLOTS - self.tail_used));
+        (self.run, self.run_flits) = (self.tail.ends.max(up), 0);
+        (self.tail, self.tail_used) = (Flit { starts: self.run, ends: self.run }, SLOTS);
+        self.drs_header = (Flit::NONE, 0);
+        self.ndr_headers.clear();
+    }
+
+    /// How long flits were on the wire.
+    pub fn busy(&self) -> Time {
+        let (flits, busy) = self.before;
+        busy + self.clock.flits(self.flits() - flits)
+    }
+
+    fn flits(&self) -> u64 {
+        self.stats.flits.get() + self.stats.retries.get()
     }
 
     /// Give a message that is ready at `now` its slots: when the last of them has left, in a flit without error.
@@ -122,7 +147,7 @@ impl Wire {
 
     /// Let counts begin here.
     pub fn clear_stats(&mut self) {
-        self.stats = WireStats::default();
+        (self.stats, self.before) = (WireStats::default(), (0, Time::ZERO));
     }
 
     fn drs(&mut self, now: Time) {

@@ -5,10 +5,11 @@ use std::ops::Range;
 use cxlab_kernel::{Bytes, Credits, Stream, Time, statistics};
 
 use super::port::{Port, PortId};
+use super::region::Region;
 use crate::addr::{Dpa, Hpa};
-use crate::config::{MachineSpec, NodeSpec, Path, Socket, Sourced};
+use crate::config::{DeviceInterleave, MachineSpec, NodeSpec, Path, Socket, Sourced};
 use crate::core::RequestKey;
-use crate::cxl::{Expander, HdmDecoderSpec, HdmDecoders, TargetId};
+use crate::cxl::{Expander, ExpanderSpec, HdmDecoderSpec, HdmDecoders, TargetId};
 use crate::dram::Memory;
 use crate::request::{Op, Request, Stage};
 
@@ -25,12 +26,21 @@ statistics! {
 /// For each stage, the time that loads spent there.
 pub type StageTimes = [Time; Stage::ALL.len()];
 
+/// Which of its ports leads to a place in a node's memory.
+enum Devices {
+    /// the only one
+    One,
+    /// by offset in the node, as the machine file interleaves it
+    ByOffset(HdmDecoders),
+    /// by host physical address, as Linux committed it
+    Committed(HdmDecoders),
+}
+
 /// A node of the machine.
 pub struct Node {
     /// its ports in the machine's list
     ports: Range<u16>,
-    /// over several devices
-    decoders: Option<HdmDecoders>,
+    devices: Devices,
     pub socket: Socket,
     /// entries of the home agents' tables of requests that serve this node
     pub table: Credits<RequestKey>,
@@ -39,38 +49,40 @@ pub struct Node {
 }
 
 impl Node {
-    /// The node, and its ports appended to `ports`.
-    pub fn new(machine: &MachineSpec, spec: &NodeSpec, ports: &mut Vec<Port>) -> Result<Node, String> {
+    /// The node, and its ports appended to `ports`; a `region` says how Linux interleaved it.
+    pub fn new(
+        machine: &MachineSpec,
+        spec: &NodeSpec,
+        region: Option<&Region>,
+        ports: &mut Vec<Port>,
+    ) -> Result<Node, String> {
         let first = ports.len() as u16;
         let memory = |spec| Memory::new(spec).map_err(|error| error.to_string());
-        let mut decoders = None;
+        let mut devices = Devices::One;
         match &spec.path {
+            Path::Dram { .. } if region.is_some() => return Err(format!("{} is no CXL memory", spec.name)),
             Path::Dram { memory: spec } => ports.push(Port::Dram(memory(spec)?)),
             Path::Cxl { expander, memory: behind, interleave } => {
-                let devices = interleave.as_ref().map_or(1, |interleave| *interleave.devices);
-                for device in 0..devices {
+                let count = match (region, interleave) {
+                    (Some(region), _) => region.targets.len() as u8,
+                    (None, interleave) => interleave.as_ref().map_or(1, |interleave| *interleave.devices),
+                };
+                for device in 0..count {
                     let errors = Stream::new(u64::from(device), &expander.name);
                     let expander = Expander::new(expander, errors).map_err(|error| error.to_string())?;
                     ports.push(Port::Cxl(Box::new(expander), memory(behind)?));
                 }
-                if let Some(interleave) = interleave {
-                    let all = Bytes::new(expander.capacity().get() * u64::from(devices));
-                    let sourced = |value| Sourced::new(value, "the whole of the devices");
-                    let decoder = HdmDecoderSpec {
-                        base: sourced(Bytes::new(0)),
-                        size: sourced(all),
-                        granularity: interleave.granularity.clone(),
-                        targets: Sourced::new((0..devices).map(TargetId).collect(), "each device once"),
-                    };
-                    let devices = vec![&**expander; usize::from(devices)];
-                    decoders = Some(HdmDecoders::new(&[decoder], &devices).map_err(|error| error.to_string())?);
-                }
+                devices = match (region, interleave) {
+                    (Some(region), _) => Devices::Committed(region.decoders(expander)?),
+                    (None, Some(interleave)) => Devices::ByOffset(interleaved(interleave, expander)?),
+                    (None, None) => Devices::One,
+                };
             }
         }
         let slices = spec.home_slices.as_ref().map_or(*machine.host.llc.slices, |slices| **slices);
         Ok(Node {
             ports: first..ports.len() as u16,
-            decoders,
+            devices,
             socket: spec.socket,
             table: Credits::new(slices * *machine.host.home.requests),
             stats: NodeStats::default(),
@@ -78,12 +90,21 @@ impl Node {
         })
     }
 
-    /// The port and the address behind it of a place in the node's memory.
+    /// The port and the address behind it of a line, `offset` bytes into the node's memory.
     #[inline]
-    pub fn locate(&self, offset: u64) -> (PortId, Dpa) {
-        let Some(decoders) = &self.decoders else { return (PortId(self.ports.start), Dpa::new(offset)) };
-        let (target, dpa) = decoders.decode(Hpa::new(offset)).expect("ranges end within the devices");
+    pub fn locate(&self, line: Hpa, offset: u64) -> (PortId, Dpa) {
+        let (decoders, address) = match &self.devices {
+            Devices::One => return (PortId(self.ports.start), Dpa::new(offset)),
+            Devices::ByOffset(decoders) => (decoders, Hpa::new(offset)),
+            Devices::Committed(decoders) => (decoders, line),
+        };
+        let (target, dpa) = decoders.decode(address).expect("ranges end within the devices");
         (PortId(self.ports.start + u16::from(target.0)), dpa)
+    }
+
+    /// The first of its ports, which are of one kind.
+    pub fn first_port(&self) -> PortId {
+        PortId(self.ports.start)
     }
 
     pub fn ports(&self) -> Range<usize> {
@@ -120,4 +141,18 @@ impl Node {
     pub fn written(&mut self) {
         self.stats.write_backs.increment();
     }
+}
+
+/// Decoders over the whole of the devices that a machine file interleaves.
+fn interleaved(interleave: &DeviceInterleave, expander: &ExpanderSpec) -> Result<HdmDecoders, String> {
+    let devices = *interleave.devices;
+    let all = Bytes::new(expander.capacity().get() * u64::from(devices));
+    let sourced = |value| Sourced::new(value, "the whole of the devices");
+    let decoder = HdmDecoderSpec {
+        base: sourced(Bytes::new(0)),
+        size: sourced(all),
+        granularity: interleave.granularity.clone(),
+        targets: Sourced::new((0..devices).map(TargetId).collect(), "each device once"),
+    };
+    HdmDecoders::new(&[decoder], &vec![expander; usize::from(devices)]).map_err(|error| error.to_string())
 }

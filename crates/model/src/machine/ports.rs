@@ -119,7 +119,7 @@ impl Shared {
     }
 
     fn place(&self, request: &Request) -> (PortId, Dpa) {
-        self.nodes[usize::from(request.node.0)].locate(self.home.offset(request.line))
+        self.nodes[usize::from(request.node.0)].locate(request.line, self.home.offset(request.line))
     }
 
     /// A request has its entry in the table of requests and leaves for its memory.
@@ -145,7 +145,7 @@ impl Shared {
     /// A request reaches the other socket's home agent.
     pub(super) fn remote_home(&mut self, now: Time, key: RequestKey) {
         let link = self.socket_link.as_mut().expect("it came over the link");
-        let (port, _) = self.nodes[usize::from(self.requests[key].node.0)].locate(0);
+        let port = self.nodes[usize::from(self.requests[key].node.0)].first_port();
         let cxl = matches!(self.ports[usize::from(port.0)], Port::Cxl(..));
         if !cxl {
             let at = now + link.coherence_check + self.home.to_memory;
@@ -239,6 +239,11 @@ impl Shared {
     pub(super) fn expander_wake(&mut self, now: Time, port: PortId, wake: cxl::Wake) {
         let (Port::Cxl(expander, _), desk) = self.at_port(port) else { unreachable!("only CXL paths ask for this") };
         expander.wake(now, wake, &mut Link(desk));
+    }
+
+    pub(super) fn retrain(&mut self, now: Time, port: PortId, lanes: cxl::Lanes, rate: cxl::LinkRate) {
+        let (Port::Cxl(expander, _), _) = self.at_port(port) else { unreachable!("only CXL links are trained anew") };
+        expander.retrain(now, lanes, rate).expect("checked when it was scheduled");
     }
 
     pub(super) fn media(&mut self, now: Time, key: RequestKey) {

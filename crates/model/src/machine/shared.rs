@@ -31,6 +31,8 @@ pub(crate) enum Event {
     Channel(PortId, dram::Wake),
     /// a CXL path asked to be woken
     Expander(PortId, cxl::Wake),
+    /// a CXL link is trained anew
+    Retrain(PortId, cxl::Lanes, cxl::LinkRate),
     /// a request reaches the channels behind its device
     Media(RequestKey),
     /// the channels behind the device are done with it
@@ -66,6 +68,7 @@ impl Shared {
             Event::Memory(key) => self.arrive(now, key),
             Event::Channel(port, wake) => self.channel_wake(now, port, wake),
             Event::Expander(port, wake) => self.expander_wake(now, port, wake),
+            Event::Retrain(port, lanes, rate) => self.retrain(now, port, lanes, rate),
             Event::Media(key) => self.media(now, key),
             Event::MediaDone(key) => self.media_done(now, key),
             Event::Answered(key) => self.answered(now, key),

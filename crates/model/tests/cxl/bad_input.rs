@@ -25,9 +25,9 @@ fn refused(change: impl Fn(&mut ExpanderSpec)) -> String {
 #[test]
 fn what_does_not_read_is_named_with_what_is_valid() {
     let cases = [
-        ("lanes = { value = \"x16\"", "lanes = { value = \"x2\"", "unknown variant `x2`, expected one of `x4`"),
+        ("lanes = { value = \"x16\"", "lanes = { value = \"x3\"", "unknown variant `x3`, expected one of `x1`"),
         ("\"32 GT/s\"", "\"64 GT/s\"", "needs 256 B flits"),
-        ("\"32 GT/s\"", "\"8 GT/s\"", "valid: `16 GT/s`, `32 GT/s`"),
+        ("\"32 GT/s\"", "\"5 GT/s\"", "valid: `8 GT/s`, `16 GT/s`, `32 GT/s`"),
         ("\"128b/130b\"", "\"8b/10b\"", "`sync header bypass`"),
         ("\"50 ns\"", "\"50\"", "has no unit"),
         ("request_fifo", "request_fifos", "unknown field `request_fifos`, expected one of"),

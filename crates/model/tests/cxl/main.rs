@@ -8,5 +8,6 @@ mod harness;
 mod laws;
 mod link_bound;
 mod packing;
+mod retraining;
 mod retry;
 mod zero_load;

@@ -1,0 +1,86 @@
+//! RAM over the CXL windows: what the guest keeps in CXL memory costs QEMU no more than what it keeps in DRAM.
+//!
+//! ```text
+//!   system memory  ..| DRAM |......| window 0 |.....      host physical addresses
+//!   QEMU's own                     | fixed memory window |  priority 0: a device access, decoded over the bridges
+//!   laid over it                   | alias of `window0`  |  priority 100: RAM, one backend of the whole size
+//! ```
+//!
+//! QEMU treats memory behind a type-3 device as a device: 594 ns an access, 1 ms a first touch, and no code can
+//! run in it (measured on 10.0.2). Enumeration, mailbox, DVSECs and HDM decoder registers stay QEMU's; only data take
+//! the short way. Which device an address belongs to is the model's affair.
+//! Not carried: what QEMU's device does with its media (poison, sanitise) is not seen through the alias.
+
+use std::ffi::{CString, c_void};
+use std::sync::Once;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+use crate::arguments::Arguments;
+use crate::qemu::{self, Cpu, functions};
+use crate::stream;
+
+/// Above the 0 of QEMU's own region.
+const PRIORITY: i32 = 100;
+/// More than the `MemoryRegion` of 10.0 (272 bytes, include/exec/memory.h); it lives as long as QEMU does.
+const MEMORY_REGION_BYTES: usize = 8192;
+
+static WINDOWS: AtomicU32 = AtomicU32::new(0);
+static LAID: Once = Once::new();
+
+pub fn start(arguments: &Arguments) {
+    WINDOWS.store(arguments.windows, Release);
+}
+
+/// A block is translated: by now QEMU has built the machine. The first one has the windows covered before it runs.
+pub fn at_translation() {
+    LAID.call_once(|| {
+        if WINDOWS.load(Acquire) > 0 {
+            // SAFETY: queues work on a vCPU that exists; work runs under the big lock.
+            unsafe { (functions().async_run_on_cpu)(qemu::cpu(), lay_all, 0) };
+        }
+    });
+}
+
+unsafe extern "C" fn lay_all(_cpu: Cpu, _data: u64) {
+    for window in 0..WINDOWS.load(Acquire) {
+        // SAFETY: the big lock is held.
+        if let Err(message) = unsafe { lay(window) } {
+            eprintln!("cxlab plugin: {message}");
+            stream::quit();
+        }
+    }
+}
+
+/// # Safety
+/// The caller holds the big lock.
+unsafe fn lay(window: u32) -> Result<(), String> {
+    let own = format!("/machine/cxl-fixed-memory-region[{window}]");
+    let backend = format!("/objects/window{window}");
+    // SAFETY: look-ups by valid strings; properties of a memory region in 10.0 are `addr` and `size`.
+    unsafe {
+        let region = find(&own)?;
+        let base = (functions().object_property_get_uint)(region, c"addr".as_ptr(), std::ptr::null_mut());
+        let size = (functions().object_property_get_uint)(region, c"size".as_ptr(), std::ptr::null_mut());
+        let memory = (functions().host_memory_backend_get_memory)(find(&backend)?);
+        let backed = (functions().memory_region_size)(memory);
+        if backed != size || base == 0 {
+            return Err(format!("{own} is {size:#x} bytes at {base:#x}, but {backend} has {backed:#x} bytes"));
+        }
+        let alias = libc::calloc(1, MEMORY_REGION_BYTES);
+        let name = CString::new(format!("cxlab-window{window}")).expect("no zero in it");
+        (functions().memory_region_init_alias)(alias, std::ptr::null_mut(), name.as_ptr(), memory, 0, size);
+        let system = (functions().get_system_memory)();
+        (functions().memory_region_add_subregion_overlap)(system, base, alias, PRIORITY);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The caller holds the big lock.
+unsafe fn find(path: &str) -> Result<*mut c_void, String> {
+    let name = CString::new(path).expect("no zero in it");
+    // SAFETY: a look-up by a valid C string; no answer on ambiguity is wanted.
+    let object = unsafe { (functions().object_resolve_path)(name.as_ptr(), std::ptr::null_mut()) };
+    if object.is_null() { Err(format!("QEMU has no object {path}: {}", qemu::wanted())) } else { Ok(object) }
+}

@@ -1,0 +1,106 @@
+"""Windows, host bridges and devices that a machine and its options ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from cxlab.machine import qemu, topology
+from cxlab.machine.description import Devices, Machine, Node
+from cxlab.machine.errors import BadRequest
+from cxlab.machine.placement import parse
+from cxlab.machine.topology import Interleave, Managed, attach
+
+GIB = 1 << 30
+#: The CXL node stands between two of firmware, as in the machines with two sockets.
+MACHINE = Machine(
+    "m",
+    "m",
+    (
+        Node("dram", 0, 0, 130.0, 38.4),
+        Node("cxl", 1, 1, 284.4, 25.6, Devices(1, 256)),
+        Node("remote", 2, 2, 400.0, 12.8),
+    ),
+    2_400_000_000,
+    {},
+)
+SIZES = (2 * GIB, 2 * GIB, GIB)
+
+
+def test_linux_numbers_firmwares_nodes_first_and_then_windows() -> None:
+    """Linux 6.12, drivers/acpi/numa/srat.c: acpi_parse_cfmws comes after the SRAT."""
+    machine, _ = attach(MACHINE, SIZES, Interleave(), Managed.KERNEL)
+    assert {node.name: node.number for node in machine.nodes} == {"dram": 0, "remote": 1, "cxl": 2}
+    assert parse(machine, membind="cxl").policy == {"bind": [2]}
+
+
+def test_memory_that_a_program_manages_is_no_node() -> None:
+    machine, made = attach(MACHINE, SIZES, Interleave(), Managed.APPLICATION)
+    with pytest.raises(BadRequest, match="/dev/dax"):
+        parse(machine, membind="cxl")
+    assert made.plan() == [
+        {"window": 0, "serials": [1], "granularity": 256, "size": 2 * GIB, "managed": "application"}
+    ]
+
+
+def test_four_devices_go_to_two_bridges_in_turn() -> None:
+    _, made = attach(MACHINE, SIZES, Interleave(4, "1K", 2), Managed.KERNEL)
+    [window] = made.windows
+    assert [(device.serial, device.bridge) for device in window.devices] == [(1, 0), (2, 1), (3, 0), (4, 1)]
+    assert made.machine() == [
+        "cxl-fmw.0.targets.0=hb0",
+        "cxl-fmw.0.targets.1=hb1",
+        "cxl-fmw.0.size=2048M",
+        "cxl-fmw.0.interleave-granularity=1024",
+    ]
+
+
+def test_qemu_is_given_one_backend_a_window_and_no_numa_node_for_it() -> None:
+    machine, made = attach(MACHINE, SIZES, Interleave(2), Managed.KERNEL)
+    command = qemu.Command(
+        machine=machine,
+        node_bytes=SIZES,
+        kernel=Path("/k"),
+        initramfs=Path("/i"),
+        ports=dict.fromkeys(qemu.PORTS, 9),
+        console=Path("/c"),
+        plugin=qemu.Plugin(Path("/p.so"), 7, "all", "jump"),
+        topology=made,
+    )
+    arguments = command.arguments()
+    pairs = list(pairwise(arguments))
+    assert ("-m", "3072M") in pairs
+    assert ("-object", "memory-backend-memfd,id=window0,size=2048M,share=on") in pairs
+    assert [a for a in arguments if a.startswith("node,")] == [
+        "node,nodeid=0,memdev=node0,cpus=0",
+        "node,nodeid=1,memdev=node1,initiator=0",
+    ]
+    assert [a for a in arguments if a.startswith("cxl-type3")] == [
+        "cxl-type3,id=mem1,bus=rp1,volatile-memdev=media1,sn=1",
+        "cxl-type3,id=mem2,bus=rp2,volatile-memdev=media2,sn=2",
+    ]
+    assert any(a.endswith(",windows=1") for a in arguments)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "interleave", "wanted"),
+    [
+        (SIZES, Interleave(3), "1, 2, 4 ways"),
+        (SIZES, Interleave(1, bridges=2), "1 devices, so 1 to 1"),
+        (SIZES, Interleave(2, "300"), "256, 512, 1K, 2K, 4K, 8K, 16K"),
+        ((GIB, 768 << 20, GIB), Interleave(2), "multiple of 512M"),
+        ((GIB, 128 << 20, GIB), Interleave(), "multiple of 256M"),
+    ],
+)
+def test_what_no_decoder_can_be_is_refused(
+    sizes: tuple[int, ...], interleave: Interleave, wanted: str
+) -> None:
+    with pytest.raises(BadRequest, match=wanted):
+        attach(MACHINE, sizes, interleave, Managed.KERNEL)
+
+
+def test_a_machine_without_cxl_has_no_windows() -> None:
+    dram = replace(MACHINE, nodes=MACHINE.nodes[:1])
+    assert attach(dram, SIZES[:1], Interleave(), Managed.KERNEL)[1] == topology.Topology()
