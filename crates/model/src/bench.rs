@@ -128,7 +128,7 @@ fn steady(machine: &mut Machine, threads: &mut Threads) -> Result<(), ModelError
     machine.run_until(threads, RAMP)?;
     machine.clear_stats(RAMP);
     let moved = |machine: &Machine| -> u64 {
-        machine.nodes().map(|(stats, _)| stats.loads.get() + stats.stores.get() + stats.write_backs.get()).sum()
+        machine.nodes().map(|(stats, _)| stats.lines_read() + stats.write_backs.get()).sum()
     };
     let mut until = RAMP;
     while until - RAMP < LEAST || (until - RAMP < MOST && moved(machine) < ENOUGH_LINES) {

@@ -10,18 +10,22 @@
 //!
 //! Not an event an instruction: hits are resolved in line; only misses are events. The core never runs past an
 //! event that is due, so what it sends leaves in the order of time. Not modelled: the wrong
-//! path behind a branch, execution ports, micro-operations, non-temporal stores, cache control instructions.
+//! path behind a branch, execution ports, micro-operations.
 
+mod commit;
 mod dispatch;
 mod forward;
 mod front;
 mod lines;
+mod memory;
 mod misses;
 mod order;
+mod posted;
 mod predictor;
 mod stores;
 mod timing;
 mod window;
+mod write_combining;
 
 use cxlab_access::Marker;
 use cxlab_kernel::{Time, statistics};
@@ -37,10 +41,12 @@ use forward::Forwarding;
 use front::{Front, Slots};
 use lines::Lines;
 use misses::Misses;
+use posted::Posted;
 use predictor::Predictor;
 use stores::StoreQueue;
 use timing::Timing;
 use window::{Waiters, Window};
+use write_combining::WriteCombining;
 
 /// A request under way, as the machine knows it.
 pub type RequestKey = cxlab_kernel::Key<crate::request::Request>;
@@ -67,6 +73,8 @@ pub enum Wait {
     StoreQueue,
     /// all that came before must be committed
     Commit,
+    /// all stores that came before must have left the core
+    Stores,
     /// a branch that was not guessed must be complete
     Branch,
 }
@@ -98,6 +106,9 @@ statistics! {
         misses: Counter [Lines] "found in neither: a request to the home agent",
         forwarded: Counter [Lines] "loads that took their data from the store queue",
         merged_misses: Counter [Lines] "found in neither, and on their way already",
+        combined_lines: Counter [Lines] "whole lines that left a write-combining buffer",
+        partial_lines: Counter [Lines] "lines that left a write-combining buffer in part",
+        flushes: Counter [Lines] "lines that clflush, clflushopt and clwb named",
         device_accesses: Counter [Lines] "to a device's registers",
         window_full: Counter [Events] "dispatch waited for the reorder buffer",
         lsq_full: Counter [Events] "dispatch waited for the load or the store queue",
@@ -128,7 +139,11 @@ pub struct Core {
     /// a branch that was not guessed: nothing is dispatched before it is complete and the front end refilled
     unguessed: Option<order::Sequence>,
     misses: Misses,
+    combining: WriteCombining,
+    posted: Posted,
     caches: Private,
+    /// the last locked instruction: loads behind it wait for it
+    lock: Option<order::Sequence>,
     in_hand: Option<Step>,
     /// what was dispatched last must be committed before anything follows
     serialise: bool,
@@ -152,6 +167,9 @@ impl Core {
             predictor: Predictor::new(),
             unguessed: None,
             misses: Misses::new(*host.core.fill_buffers),
+            combining: WriteCombining::new(*host.core.write_combining_buffers),
+            posted: Posted::default(),
+            lock: None,
             caches: Private::new(&host.l1, &host.l2)?,
             timing,
             in_hand: None,
@@ -230,11 +248,11 @@ impl Core {
                 return Ok(Some(Pause::Blocked(Wait::Commit)));
             }
             Step::Fence => {
-                let Some(at) = self.stores.all_left().filter(|_| self.window.all_committed()) else {
+                let pause = self.await_stores(uncore)?;
+                if pause.is_some() {
                     self.in_hand = Some(step);
-                    return Ok(Some(Pause::Blocked(Wait::Commit)));
-                };
-                self.front.advance_to(at.max(self.commit.now()));
+                }
+                return Ok(pause);
             }
             Step::Settle { sequence } => {
                 self.front.advance_to(self.commit.now());
@@ -273,14 +291,21 @@ impl Core {
         if op == Op::Load {
             self.stats.miss_latency.record(latency);
         }
-        let (waiters, store) = self.misses.returned(line);
-        if op != Op::NonTemporal {
+        let waiters = if op.brings_line() {
+            let (waiters, store) = self.misses.returned(line);
             for victim in self.caches.fill(line, store).into_iter().flatten() {
                 uncore.victim(victim, now);
             }
-        }
+            waiters
+        } else {
+            self.acknowledged(now);
+            Waiters::default()
+        };
         if let Some(next) = self.misses.free_buffer() {
             uncore.depart(next, now);
+            if let Some(store) = self.posted.has_buffer(next) {
+                self.stores.filled(store, now);
+            }
         }
         self.wake(waiters, now, uncore)
     }

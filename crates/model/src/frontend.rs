@@ -10,18 +10,24 @@
 //! Not modelled: instruction fetch; blocks are decoded once, when they are defined.
 
 mod block;
+mod class;
 mod instruction;
 mod live;
 mod reader;
+mod registers;
 mod replay;
 mod synthetic;
+mod touch;
 
 pub use block::Block;
-pub use instruction::{Branch, Class, Instruction, Outcome, RegisterSet};
+pub use class::Class;
+pub use instruction::{Branch, Instruction, Outcome};
 pub use live::Live;
 pub use reader::{Reader, RecordSource, Step};
+pub use registers::RegisterSet;
 pub use replay::{Answers, Replay};
 pub use synthetic::{Action, Kernel, Prototypes, Synthetic};
+pub use touch::Touch;
 
 use crate::addr::Hpa;
 use crate::error::ModelError;
@@ -29,14 +35,24 @@ use crate::error::ModelError;
 /// A line that an instruction touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineAccess {
-    pub line: Hpa,
-    /// the first 8 bytes of it that are touched: what store-to-load forwarding compares [8 B, since 0]
-    pub word: u64,
+    /// the first byte that is touched
+    pub address: Hpa,
     pub store: bool,
     /// a device's registers, not memory
     pub device: bool,
-    /// a store past the caches (movnt)
-    pub non_temporal: bool,
+}
+
+impl LineAccess {
+    #[must_use]
+    pub fn line(self) -> Hpa {
+        self.address.line()
+    }
+
+    /// What store-to-load forwarding compares [8 B, since 0].
+    #[must_use]
+    pub fn word(self) -> u64 {
+        self.address.get() / 8
+    }
 }
 
 /// Where a core's steps come from.

@@ -18,8 +18,30 @@ pub enum Op {
     Own,
     /// a line is written past the caches (movnt): posted, the home agent finishes it
     NonTemporal,
+    /// a part of a line is: its memory has to read the line first
+    NonTemporalPart,
+    /// the home agent writes the line to its memory where it is changed, and forgets it (clflush)
+    Flush,
+    /// the same, and keeps it (clwb)
+    Clean,
     /// a changed line goes back to its memory
     WriteBack,
+    /// a part of a line goes to its memory, which merges it
+    PartialWrite,
+}
+
+impl Op {
+    /// The core waits for the line; else for the home agent's word that it has taken over.
+    #[must_use]
+    pub fn brings_line(self) -> bool {
+        matches!(self, Op::Load | Op::Own)
+    }
+
+    /// From the home agent to the memory, with data.
+    #[must_use]
+    pub fn is_write(self) -> bool {
+        matches!(self, Op::WriteBack | Op::PartialWrite)
+    }
 }
 
 macro_rules! stages {

@@ -136,7 +136,7 @@ fn nodes(machine: &Machine, seconds: f64) -> IndexMap<String, NodeSummary> {
                 .filter(|(_, total)| total.as_ps() > 0)
                 .map(|(stage, total)| (stage.name().to_owned(), mean(*total)))
                 .collect();
-            let read_bytes = (loads + stats.stores.get()) * LINE_BYTES;
+            let read_bytes = stats.lines_read() * LINE_BYTES;
             let write_bytes = stats.write_backs.get() * LINE_BYTES;
             let summary = NodeSummary {
                 loads,

@@ -5,7 +5,7 @@ mod support;
 
 use cxlab_kernel::Time;
 use cxlab_model::summary::Summary;
-use support::{GIB, load, run, shuffled, store};
+use support::{load, run, store};
 
 #[test]
 fn mod_1_the_wrong_path_touches_nothing() {
@@ -59,30 +59,6 @@ fn mod_4_nothing_is_prefetched() {
 }
 
 #[test]
-fn mod_5_a_non_temporal_store_reads_its_line() {
-    let (machine, _) = run("8468v-asic", |script| {
-        for line in 0..1_000 {
-            script.instruction(&[0x48, 0x0f, 0xc3, 0x11], &[store(line * 64)]); // movnti [rcx], rdx
-        }
-        // The last stores leave their queue while these wait.
-        shuffled(GIB, GIB, 1_000).for_each(|address| {
-            script.chase(address);
-        });
-    });
-    assert_eq!(Summary::of(&machine).nodes["dram"].stores, 1_000);
-}
-
-#[test]
-fn mod_6_clflush_leaves_the_line_where_it_is() {
-    let (machine, _) = run("8468v-asic", |script| {
-        script.chase(0);
-        script.instruction(&[0x0f, 0xae, 0x38], &[]); // clflush [rax]: QEMU tells no access
-        script.chase(0);
-    });
-    assert_eq!(Summary::of(&machine).nodes["dram"].loads, 1);
-}
-
-#[test]
 fn mod_7_ports_do_not_bound_loads() {
     // Golden Cove loads three times a cycle at most (Intel optimization manual, 2.1.1).
     const COUNT: u64 = 60_000;
@@ -123,4 +99,14 @@ fn mod_9_a_wait_for_the_clock_is_a_barrier() {
         *times.last().unwrap()
     };
     assert!(time(true) >= time(false) + Time::from_ns(100));
+}
+
+#[test]
+fn mod_5_a_hint_does_not_choose_the_level() {
+    // prefetcht1 is for L2 (Intel SDM vol. 2B, PREFETCHh): here the load behind it hits L1.
+    let (machine, _) = run("8468v-asic", |script| {
+        script.instruction(&[0x0f, 0x18, 0x11], &[load(0)]).settle(); // prefetcht1 [rcx]
+        script.step(cxlab_model::frontend::Step::Delay { span: Time::from_ns(500) }).chase(0);
+    });
+    assert_eq!(machine.cores()[0].stats.l1_hits.get(), 1);
 }

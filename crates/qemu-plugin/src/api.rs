@@ -18,6 +18,22 @@ macro_rules! opaque {
 }
 opaque!(Block, Instruction, HwAddress, Scoreboard);
 
+/// `qemu_plugin_reg_descriptor`
+#[repr(C)]
+pub struct RegisterDescriptor {
+    pub handle: *mut c_void,
+    pub name: *const c_char,
+    pub feature: *const c_char,
+}
+
+/// The public part of glib's `GArray` and `GByteArray`.
+#[repr(C)]
+pub struct ByteArray {
+    pub data: *mut u8,
+    /// elements
+    pub length: c_uint,
+}
+
 /// A counter for each vCPU: a scoreboard and an offset into its entries.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -28,6 +44,8 @@ pub struct Counter {
 
 /// `QEMU_PLUGIN_CB_NO_REGS`
 pub const NO_REGISTERS: c_int = 0;
+/// `QEMU_PLUGIN_CB_R_REGS`
+pub const READ_REGISTERS: c_int = 1;
 /// `QEMU_PLUGIN_MEM_W`
 pub const WRITE: c_int = 2;
 /// `QEMU_PLUGIN_MEM_RW`
@@ -91,6 +109,13 @@ unsafe extern "C" {
     pub fn qemu_plugin_tb_get_insn(block: *const Block, index: usize) -> *mut Instruction;
     pub fn qemu_plugin_insn_data(instruction: *const Instruction, to: *mut c_void, length: usize) -> usize;
     pub fn qemu_plugin_insn_size(instruction: *const Instruction) -> usize;
+
+    pub fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
+
+    pub fn qemu_plugin_get_registers() -> *mut ByteArray;
+    pub fn qemu_plugin_read_register(handle: *mut c_void, to: *mut ByteArray) -> c_int;
+    pub fn g_byte_array_new() -> *mut ByteArray;
+    pub fn g_byte_array_unref(array: *mut ByteArray);
 
     pub fn qemu_plugin_mem_size_shift(info: MemoryInfo) -> c_uint;
     pub fn qemu_plugin_mem_is_store(info: MemoryInfo) -> bool;

@@ -5,6 +5,7 @@
 //!   translate.rs  a block is translated -> Define, its callbacks are laid      |
 //!   stream.rs     block entered, memory touched, clock read  ------ ring ----> | timing
 //!                 sync point: time of the one before        <---- answers ---- |
+//!   named_line.rs lines that flushes and prefetches name
 //!   clock.rs      the guest's virtual clock and time-stamp counter read from here
 //!   idle.rs       nothing to do: jump to the next timer; a request in flight: stand still
 //!   device.rs     are requests in flight?
@@ -25,6 +26,7 @@ mod clock;
 mod device;
 mod idle;
 mod mode;
+mod named_line;
 mod progress;
 mod qemu;
 mod region;

@@ -43,6 +43,8 @@ functions! {
     all_cpu_threads_idle: fn() -> bool;
     bql_lock_impl: fn(*const c_char, c_int);
     bql_unlock: fn();
+    cpu_get_phys_page_debug: fn(Cpu, u64) -> u64;
+    cpu_physical_memory_is_io: fn(u64) -> bool;
     tb_flush: fn(Cpu);
     tcg_handle_interrupt: fn(Cpu, c_int);
     qmp_x_query_virtio: fn(*mut c_void) -> *mut VirtioList;
@@ -153,6 +155,15 @@ pub fn functions() -> &'static Functions {
 pub fn cpu() -> Cpu {
     // SAFETY: a look-up by index.
     unsafe { (functions().qemu_get_cpu)(0) }
+}
+
+/// The physical page behind a virtual one, if it is memory.
+pub fn physical_page(vcpu: u32, page: u64) -> Option<u64> {
+    // SAFETY: reads the guest's page tables, on the thread of that vCPU.
+    unsafe {
+        let physical = (functions().cpu_get_phys_page_debug)((functions().qemu_get_cpu)(vcpu as c_int), page);
+        (physical != u64::MAX && !(functions().cpu_physical_memory_is_io)(physical)).then_some(physical)
+    }
 }
 
 /// QEMU's big lock, held until dropped.

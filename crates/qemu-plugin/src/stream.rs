@@ -219,6 +219,12 @@ impl Stream {
         clock::publish(self.offset_ps + self.model_ps);
     }
 
+    /// An instruction touches a line.
+    #[inline]
+    pub fn access(&mut self, access: MemoryAccess) {
+        self.push(Record::Access(access));
+    }
+
     /// The instruction is about to read the clock: let the model catch up.
     fn read_clock(&mut self, instruction: u16) {
         self.clock_reads += 1;
@@ -308,7 +314,7 @@ pub unsafe extern "C" fn on_memory(_vcpu: u32, info: api::MemoryInfo, address: u
             }
             (api::qemu_plugin_hwaddr_phys_addr(place), api::qemu_plugin_hwaddr_is_io(place))
         };
-        stream.push(Record::Access(MemoryAccess {
+        stream.access(MemoryAccess {
             instruction: instruction as u16,
             // SAFETY: `info` is that of this callback.
             size_log2: unsafe { api::qemu_plugin_mem_size_shift(info) } as u8,
@@ -316,7 +322,7 @@ pub unsafe extern "C" fn on_memory(_vcpu: u32, info: api::MemoryInfo, address: u
             physical,
             virtual_page: address >> 12,
             device,
-        }));
+        });
         if device && store && !is_interrupt_controller(info, address) {
             let served = device::wait_for_requests();
             if served > 0 {

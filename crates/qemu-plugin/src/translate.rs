@@ -6,7 +6,7 @@ use cxlab_access::Marker;
 
 use crate::api::{self, Block, Instruction, PluginId};
 use crate::stream::{self, BlockData};
-use crate::{clock, device, mode, region, window};
+use crate::{clock, device, mode, named_line, region, window};
 
 /// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) [B].
 const LONGEST: usize = 15;
@@ -45,7 +45,7 @@ fn read(instruction: *const Instruction, to: &mut [u8]) -> usize {
 }
 
 fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail: bool) {
-    let index = index as *mut c_void;
+    let data = index as *mut c_void;
     // SAFETY: the instruction is being translated; the callbacks live as long as the process.
     unsafe {
         if let Some(marker) = Marker::from_instruction(bytes) {
@@ -55,10 +55,11 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
         if detail {
             if reads_clock(bytes) {
                 let callback = stream::on_clock_read;
-                api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, index);
+                api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, data);
             }
+            named_line::instrument(instruction, index, bytes);
             let (callback, access) = (stream::on_memory, api::READ_AND_WRITE);
-            api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, index);
+            api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, data);
         } else if may_notify(bytes) {
             let (callback, nothing) = (device::on_notify, std::ptr::null_mut());
             api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, api::WRITE, nothing);

@@ -75,7 +75,7 @@ impl Point {
             .map(|(id, _)| (machine.spec().nodes[usize::from(id.0)].name.clone(), NodePoint::of(machine, *id)))
             .collect();
         let sum = |of: fn(&crate::machine::NodeStats) -> u64| machine.nodes().map(|(stats, _)| of(stats)).sum::<u64>();
-        let (reads, writes) = (sum(|node| node.loads.get() + node.stores.get()), sum(|node| node.write_backs.get()));
+        let (reads, writes) = (sum(|node| node.lines_read()), sum(|node| node.write_backs.get()));
         let (loads, stages) = watched(job, machine);
         let mut point = Point {
             delay: job.delay,
@@ -137,7 +137,7 @@ impl NodePoint {
         let latency = &stats.load_latency;
         let some = latency.count() > 0;
         NodePoint {
-            read_mb_s: rate(stats.loads.get() + stats.stores.get()),
+            read_mb_s: rate(stats.lines_read()),
             write_mb_s: rate(stats.write_backs.get()),
             mean_load_latency_ns: some.then(|| latency.mean_ns()),
             p99_load_latency_ns: some.then(|| latency.quantile_ns(0.99)),

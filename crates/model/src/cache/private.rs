@@ -45,6 +45,18 @@ impl Private {
         [from_l2, from_l1]
     }
 
+    /// The line leaves both: whether it was changed.
+    pub fn remove(&mut self, line: Hpa) -> bool {
+        let (l1, l2) = (self.l1.remove(line), self.l2.remove(line));
+        l1 == Some(true) || l2 == Some(true)
+    }
+
+    /// The line's memory will know it: whether it was changed.
+    pub fn clean(&mut self, line: Hpa) -> bool {
+        let (l1, l2) = (self.l1.clean(line), self.l2.clean(line));
+        l1 || l2
+    }
+
     /// A changed victim of L1 goes into L2, which may push out one of its own.
     fn bring_to_l1(&mut self, line: Hpa, store: bool) -> Option<Victim> {
         let victim = self.l1.insert(line, store)?;

@@ -64,6 +64,25 @@ impl Tags {
         true
     }
 
+    /// Take the line out: whether it was changed, if it was here.
+    pub fn remove(&mut self, line: Hpa) -> Option<bool> {
+        let tag = Self::tag(line);
+        let row = self.row(line);
+        let way = row.iter().position(|entry| entry & !CHANGED == tag)?;
+        let changed = row[way] & CHANGED != 0;
+        row.copy_within(way + 1.., way);
+        row[row.len() - 1] = 0;
+        Some(changed)
+    }
+
+    /// The line's memory knows it from now on: whether it was changed.
+    pub fn clean(&mut self, line: Hpa) -> bool {
+        let tag = Self::tag(line);
+        let Some(entry) = self.row(line).iter_mut().find(|entry| **entry == tag | CHANGED) else { return false };
+        *entry = tag;
+        true
+    }
+
     /// Let a line in that is not here; the one unused longest leaves.
     pub fn insert(&mut self, line: Hpa, changed: bool) -> Option<Victim> {
         let tag = Self::tag(line);

@@ -50,6 +50,8 @@ pub struct CoreSpec {
     pub store_queue: Sourced<u32>,
     /// L1 misses that are under way beyond L2 at once [lines]
     pub fill_buffers: Sourced<u32>,
+    /// lines that non-temporal stores gather in at once
+    pub write_combining_buffers: Sourced<u32>,
     /// lines that a core keeps under way on a sequential stream, prefetches into L2 and LLC included; what the
     /// bench gives a streaming core in the place of its fill buffers, until the core has prefetchers
     pub stream_lines: Sourced<u32>,
@@ -71,6 +73,10 @@ pub struct LatencySpec {
     pub float_multiply: Sourced<Cycles>,
     pub float_divide: Sourced<Cycles>,
     pub locked: Sourced<Cycles>,
+    /// lfence with nothing ahead of it
+    pub load_fence: Sourced<Cycles>,
+    /// mfence with nothing ahead of it
+    pub fence: Sourced<Cycles>,
     pub serialising: Sourced<Cycles>,
 }
 
@@ -103,6 +109,7 @@ impl HostSpec {
             ("core.load_queue", *core.load_queue),
             ("core.store_queue", *core.store_queue),
             ("core.fill_buffers", *core.fill_buffers),
+            ("core.write_combining_buffers", *core.write_combining_buffers),
             ("core.stream_lines", *core.stream_lines),
             ("home.requests", *self.home.requests),
         ] {

@@ -34,7 +34,11 @@ impl Timing {
             Class::FloatAdd => table.float_add.0,
             Class::FloatMultiply => table.float_multiply.0,
             Class::FloatDivide => table.float_divide.0,
-            Class::Locked => table.locked.0,
+            // What was measured begins with the load.
+            Class::Locked => table.locked.0.saturating_sub(host.l1.latency.0),
+            Class::LoadFence => table.load_fence.0,
+            Class::StoreFence => 0,
+            Class::Fence => table.fence.0,
             Class::Serialising => table.serialising.0,
         };
         Timing {

@@ -15,7 +15,7 @@ use cxlab_kernel::Time;
 use super::forward::LastStore;
 use super::lines::Span;
 use super::order::{Sequence, StoreNumber};
-use crate::frontend::RegisterSet;
+use crate::frontend::{Class, RegisterSet, Touch};
 
 /// Who waits for a value, and what for.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,10 @@ pub struct Entry {
     /// the last store before to what its first load reads
     pub source: Option<LastStore>,
     pub kernel: bool,
+    pub class: Class,
+    pub touch: Touch,
+    /// its memory operand [B]
+    pub bytes: u8,
 }
 
 /// Rows of time stamps.
@@ -91,6 +95,9 @@ const EMPTY: Entry = Entry {
     store: None,
     source: None,
     kernel: false,
+    class: Class::Move,
+    touch: Touch::Plain,
+    bytes: 0,
 };
 
 impl Window {

@@ -1,100 +1,12 @@
 //! An instruction as the core sees it: registers in and out, class, whether it must touch memory.
 //!
 //! Decoded by iced-x86 from the bytes that QEMU translated. Not modelled: micro-operations (an instruction is
-//! one unit of width), partial registers (a write of `al` is a write of `rax` that also reads it, as iced has it).
+//! one unit of width).
 
 use iced_x86::{FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 
-/// Registers that carry dependences, one bit each: 16 general, 32 vector, 8 mask, flags, x87.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RegisterSet(u64);
-
-impl RegisterSet {
-    /// Number of different registers.
-    pub const COUNT: usize = 58;
-    const FLAGS: u32 = 56;
-    const X87: u32 = 57;
-
-    fn bit(register: Register) -> Option<u32> {
-        let full = register.full_register();
-        if full.is_gpr64() {
-            return Some(full.number() as u32);
-        }
-        if full.is_zmm() {
-            return Some(16 + full.number() as u32);
-        }
-        if full.is_k() {
-            return Some(48 + full.number() as u32);
-        }
-        (full.is_st() || full.is_mm()).then_some(Self::X87)
-    }
-
-    fn add(&mut self, register: Register) {
-        if let Some(bit) = Self::bit(register) {
-            self.0 |= 1 << bit;
-        }
-    }
-
-    fn add_flags(&mut self) {
-        self.0 |= 1 << Self::FLAGS;
-    }
-
-    /// The set without the registers of `other`.
-    #[must_use]
-    pub fn without(self, other: RegisterSet) -> RegisterSet {
-        RegisterSet(self.0 & !other.0)
-    }
-
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-}
-
-impl Iterator for RegisterSet {
-    type Item = usize;
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        if self.0 == 0 {
-            return None;
-        }
-        let bit = self.0.trailing_zeros();
-        self.0 &= self.0 - 1;
-        Some(bit as usize)
-    }
-}
-
-/// How long an instruction takes once its operands are there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// moves to and from memory, NOPs: no execution of their own
-    Move,
-    Integer,
-    Multiply,
-    Divide,
-    Vector,
-    FloatAdd,
-    FloatMultiply,
-    FloatDivide,
-    Locked,
-    /// cpuid, fences and the like: nothing behind it begins before it is done
-    Serialising,
-}
-
-impl Class {
-    pub const ALL: [Class; 10] = [
-        Class::Move,
-        Class::Integer,
-        Class::Multiply,
-        Class::Divide,
-        Class::Vector,
-        Class::FloatAdd,
-        Class::FloatMultiply,
-        Class::FloatDivide,
-        Class::Locked,
-        Class::Serialising,
-    ];
-}
+use super::class::classify;
+use super::{Class, RegisterSet, Touch};
 
 /// How an instruction may go on elsewhere than behind itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +40,9 @@ pub struct Instruction {
     pub writes: RegisterSet,
     pub class: Class,
     pub branch: Option<Branch>,
+    pub touch: Touch,
+    /// its memory operand [B], 0 where it has none or one of no fixed size
+    pub bytes: u8,
     /// it has a memory operand
     pub may_access: bool,
     /// it touches memory whenever it is executed to its end; where it did not, it was cut short by a fault
@@ -163,14 +78,17 @@ impl Instruction {
             .iter()
             .any(|memory| matches!(memory.access(), OpAccess::Read | OpAccess::Write | OpAccess::ReadWrite));
         let class = classify(code, info.used_memory().is_empty());
+        let touch = Touch::new(code, class);
         Instruction {
             address,
             data: reads.without(address),
             writes,
             class,
             branch: branch(code),
+            touch,
+            bytes: u8::try_from(code.memory_size().size()).unwrap_or(0),
             may_access: !info.used_memory().is_empty(),
-            must_access: touches && class != Class::Serialising && is_plain(code),
+            must_access: touches && class != Class::Serialising && !touch.is_silent() && is_plain(code),
         }
     }
 }
@@ -221,93 +139,8 @@ fn is_plain(code: &iced_x86::Instruction) -> bool {
             code.flow_control(),
             FlowControl::Interrupt | FlowControl::Exception | FlowControl::XbeginXabortXend
         );
-    let hint = matches!(
-        code.mnemonic(),
-        Mnemonic::Prefetcht0
-            | Mnemonic::Prefetcht1
-            | Mnemonic::Prefetcht2
-            | Mnemonic::Prefetchnta
-            | Mnemonic::Prefetchw
-            | Mnemonic::Prefetchwt1
-            | Mnemonic::Clflush
-            | Mnemonic::Clflushopt
-            | Mnemonic::Clwb
-            | Mnemonic::Cldemote
-            | Mnemonic::Nop
-            | Mnemonic::Lea
-    );
+    let hint = matches!(code.mnemonic(), Mnemonic::Cldemote | Mnemonic::Nop | Mnemonic::Lea);
     !(repeats || masked || state || system || hint)
-}
-
-fn classify(code: &iced_x86::Instruction, no_memory: bool) -> Class {
-    use Mnemonic as M;
-    let name = code.mnemonic();
-    match name {
-        M::Cpuid
-        | M::Mfence
-        | M::Lfence
-        | M::Serialize
-        | M::Iretq
-        | M::Iret
-        | M::Wrmsr
-        | M::Invlpg
-        | M::Syscall
-        | M::Sysretq
-        | M::Swapgs
-        | M::Xsave
-        | M::Xsaveopt
-        | M::Xsavec
-        | M::Xsaves
-        | M::Xrstor
-        | M::Xrstors
-        | M::Fxsave
-        | M::Fxrstor
-        | M::Fxsave64
-        | M::Fxrstor64
-        | M::Xsave64
-        | M::Xsaveopt64
-        | M::Xsavec64
-        | M::Xsaves64
-        | M::Xrstor64
-        | M::Xrstors64 => return Class::Serialising,
-        M::Xchg if !no_memory => return Class::Locked,
-        M::Imul | M::Mul | M::Mulx => return Class::Multiply,
-        M::Div | M::Idiv => return Class::Divide,
-        M::Nop | M::Endbr64 => return Class::Move,
-        _ => {}
-    }
-    if code.has_lock_prefix() {
-        return Class::Locked;
-    }
-    let vector = code.op_count() > 0 && (0..code.op_count()).any(|op| is_vector(code.op_register(op)));
-    if vector {
-        return classify_vector(&format!("{name:?}"), !no_memory);
-    }
-    let pure_move = matches!(name, M::Mov | M::Movzx | M::Movsx | M::Movsxd | M::Push | M::Pop | M::Call | M::Ret);
-    if pure_move && !no_memory { Class::Move } else { Class::Integer }
-}
-
-fn is_vector(register: Register) -> bool {
-    register.is_vector_register()
-}
-
-/// Vector instructions by their names: what moves, what adds, what multiplies, what divides, the rest.
-fn classify_vector(name: &str, memory: bool) -> Class {
-    let name = name.strip_prefix('V').unwrap_or(name);
-    let name = name.to_ascii_lowercase();
-    let float = ["ps", "pd", "ss", "sd"].iter().any(|suffix| name.ends_with(suffix));
-    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    if starts(&["mov", "lddqu", "broadcast", "pbroadcast"]) && memory {
-        Class::Move
-    } else if float && starts(&["div", "sqrt"]) {
-        Class::FloatDivide
-    } else if starts(&["mul", "fmadd", "fmsub", "fnmadd", "fnmsub", "pmul", "pmadd"]) {
-        Class::FloatMultiply
-    } else if (float && starts(&["add", "sub", "min", "max", "cmp", "hadd"])) || starts(&["cvt", "comis", "ucomis"]) {
-        Class::FloatAdd
-    } else {
-        Class::Vector
-    }
 }
 
 #[cfg(test)]

@@ -207,13 +207,7 @@ impl<S: RecordSource> Reader<S> {
         let mut next = first;
         loop {
             self.ahead = None;
-            self.accesses.push(LineAccess {
-                line: Hpa::new(next.physical).line(),
-                word: next.physical / 8,
-                store: next.store,
-                device: next.device,
-                non_temporal: false,
-            });
+            self.accesses.push(LineAccess { address: Hpa::new(next.physical), store: next.store, device: next.device });
             match self.look()? {
                 Record::Access(access) if access.instruction == first.instruction => next = access,
                 _ => return Ok(()),

@@ -47,15 +47,17 @@ pub struct Prototypes {
     load: Instruction,
     chase: Instruction,
     store: Instruction,
+    non_temporal: Instruction,
 }
 
 impl Default for Prototypes {
     fn default() -> Self {
         let one = |bytes: &[u8]| Block::decode(0, bytes).instructions[0];
         Prototypes {
-            load: one(&[0x48, 0x8b, 0x01]),  // mov rax, [rcx]
-            chase: one(&[0x48, 0x8b, 0x00]), // mov rax, [rax]
-            store: one(&[0x48, 0x89, 0x11]), // mov [rcx], rdx
+            load: one(&[0x48, 0x8b, 0x01]),                           // mov rax, [rcx]
+            chase: one(&[0x48, 0x8b, 0x00]),                          // mov rax, [rax]
+            store: one(&[0x48, 0x89, 0x11]),                          // mov [rcx], rdx
+            non_temporal: one(&[0x62, 0xf1, 0x7d, 0x48, 0xe7, 0x01]), // vmovntdq [rcx], zmm0
         }
     }
 }
@@ -77,18 +79,18 @@ impl<K> Synthetic<K> {
 impl<K: Kernel> Feed for Synthetic<K> {
     #[inline]
     fn next(&mut self) -> Result<Step, ModelError> {
-        let Prototypes { load, chase, store } = self.prototypes;
-        let (instruction, line, is_store, non_temporal) = match self.kernel.act() {
-            Action::Load(line) => (load, line, false, false),
-            Action::Chase(line) => (chase, line, false, false),
-            Action::Store(line) => (store, line, true, false),
-            Action::NonTemporal(line) => (store, line, true, true),
+        let Prototypes { load, chase, store, non_temporal } = self.prototypes;
+        let (instruction, address, store) = match self.kernel.act() {
+            Action::Load(line) => (load, line, false),
+            Action::Chase(line) => (chase, line, false),
+            Action::Store(line) => (store, line, true),
+            Action::NonTemporal(line) => (non_temporal, line, true),
             Action::Delay(span) => return Ok(Step::Delay { span }),
             Action::Fence => return Ok(Step::Fence),
             Action::Settle => return Ok(Step::Settle { sequence: 0 }),
             Action::End => return Ok(Step::End),
         };
-        self.access = Some(LineAccess { line, word: line.get() / 8, store: is_store, device: false, non_temporal });
+        self.access = Some(LineAccess { address, store, device: false });
         Ok(Step::Execute { instruction, kernel: false, outcome: None })
     }
 

@@ -102,6 +102,16 @@ impl Home {
         leaving.changed.then_some(leaving.line)
     }
 
+    /// The line leaves the LLC: whether it was there and changed.
+    pub fn forget(&mut self, line: Hpa) -> bool {
+        self.llc.remove(line) == Some(true)
+    }
+
+    /// The line's memory will know it: whether it was changed.
+    pub fn clean(&mut self, line: Hpa) -> bool {
+        self.llc.clean(line)
+    }
+
     /// Count from here.
     pub fn clear_stats(&mut self) {
         (self.hits, self.misses) = (0, 0);

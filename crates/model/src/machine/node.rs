@@ -19,6 +19,7 @@ statistics! {
         loads: Counter [Lines] "lines read for loads",
         stores: Counter [Lines] "lines read for stores, to own them",
         write_backs: Counter [Lines] "lines written: changed ones, and those of non-temporal stores",
+        partial_writes: Counter [Lines] "lines read because a part of them is written",
         load_latency: Latency [Nanoseconds] "load to use of the lines read for loads",
     }
 }
@@ -137,9 +138,22 @@ impl Node {
         }
     }
 
-    /// A changed line is on its way into the memory.
-    pub fn written(&mut self) {
-        self.stats.write_backs.increment();
+    /// A request reaches the memory: count what writes to it.
+    pub fn written(&mut self, op: Op) {
+        if op.is_write() {
+            self.stats.write_backs.increment();
+        }
+        if op == Op::PartialWrite {
+            self.stats.partial_writes.increment();
+        }
+    }
+}
+
+impl NodeStats {
+    /// Lines read, for whatever reason.
+    #[must_use]
+    pub fn lines_read(&self) -> u64 {
+        self.loads.get() + self.stores.get() + self.partial_writes.get()
     }
 }
 

@@ -137,7 +137,7 @@ impl Shared {
         let request = &mut self.requests[key];
         request.stamp(Stage::HomeToMemory, now);
         let link = self.socket_link.as_mut().expect("a node of the other socket has a link");
-        let there = link.send_out(now, request.op == Op::WriteBack);
+        let there = link.send_out(now, request.op.is_write());
         request.stamp(Stage::SocketLinkOut, there);
         self.queue.schedule(there, Event::RemoteHome(key));
     }
@@ -169,26 +169,40 @@ impl Shared {
         let away = self.nodes[node].socket == Socket::Other;
         let request = &mut self.requests[key];
         request.stamp(if away { Stage::RemoteHome } else { Stage::HomeToMemory }, now);
-        let write = request.op == Op::WriteBack;
-        if write {
-            self.nodes[node].written();
-        }
+        let op = request.op;
+        self.nodes[node].written(op);
         let (port, dpa) = self.place(&self.requests[key]);
         let (port, desk) = self.at_port(port);
         match port {
             Port::Dram(memory) => {
-                let access = dram::Access { dpa, kind: dram_kind(write), tag: dram::Tag(key.index()) };
+                let access = dram::Access { dpa, kind: dram_kind(op), tag: dram::Tag(key.index()) };
                 memory.arrive(now, access, &mut Local(desk));
             }
             Port::Cxl(expander, _) => {
-                let kind = if write { cxl::AccessKind::Write } else { cxl::AccessKind::Read };
+                let kind = if op.is_write() { cxl::AccessKind::Write } else { cxl::AccessKind::Read };
                 expander.arrive(now, cxl::Access { dpa, kind, tag: cxl::Tag(key.index()) }, &mut Link(desk));
             }
         }
     }
 
+    /// The memory has read the line of a partial write, which is now a write of the whole line.
+    fn merge(&mut self, key: RequestKey) -> bool {
+        let op = &mut self.requests[key].op;
+        let read = *op == Op::PartialWrite;
+        if read {
+            *op = Op::WriteBack;
+        }
+        read
+    }
+
     /// The memory has answered: back to the home agent, over the link if the memory is of the other socket.
     pub(super) fn answered(&mut self, now: Time, key: RequestKey) {
+        if self.merge(key) {
+            let (port, dpa) = self.place(&self.requests[key]);
+            let (Port::Dram(memory), desk) = self.at_port(port) else { unreachable!("a device merges by itself") };
+            let access = dram::Access { dpa, kind: dram::AccessKind::Write, tag: dram::Tag(key.index()) };
+            return memory.arrive(now, access, &mut Local(desk));
+        }
         let request = &self.requests[key];
         if self.nodes[usize::from(request.node.0)].socket == Socket::Own {
             return self.go_home(now, key);
@@ -207,7 +221,7 @@ impl Shared {
     pub(super) fn cross_back(&mut self, now: Time, key: RequestKey) {
         let request = &mut self.requests[key];
         let link = self.socket_link.as_mut().expect("it came over the link");
-        let here = link.send_back(now, request.op != Op::WriteBack);
+        let here = link.send_back(now, !request.op.is_write());
         request.stamp(Stage::SocketLinkBack, here);
         self.go_home(here, key);
     }
@@ -216,7 +230,7 @@ impl Shared {
     fn go_home(&mut self, at: Time, key: RequestKey) {
         let request = &mut self.requests[key];
         match request.op {
-            Op::WriteBack => self.queue.schedule(at, Event::Written(key)),
+            Op::WriteBack | Op::PartialWrite => self.queue.schedule(at, Event::Written(key)),
             Op::Load | Op::Own => {
                 let home = at + self.home.to_memory;
                 let core = home + self.home.from_home;
@@ -224,7 +238,9 @@ impl Shared {
                 request.stamp(Stage::FromHome, core);
                 self.queue.schedule(core, Event::Fill(key));
             }
-            Op::NonTemporal => unreachable!("the home agent takes these over"),
+            Op::NonTemporal | Op::NonTemporalPart | Op::Flush | Op::Clean => {
+                unreachable!("the home agent takes these over")
+            }
         }
     }
 
@@ -249,18 +265,21 @@ impl Shared {
     pub(super) fn media(&mut self, now: Time, key: RequestKey) {
         let request = &self.requests[key];
         let (port, dpa) = self.place(request);
-        let access = dram::Access { dpa, kind: dram_kind(request.op == Op::WriteBack), tag: dram::Tag(key.index()) };
+        let access = dram::Access { dpa, kind: dram_kind(request.op), tag: dram::Tag(key.index()) };
         let (Port::Cxl(_, memory), desk) = self.at_port(port) else { unreachable!("only CXL paths have media") };
         memory.arrive(now, access, &mut Behind(desk));
     }
 
     pub(super) fn media_done(&mut self, now: Time, key: RequestKey) {
+        if self.merge(key) {
+            return self.media(now, key);
+        }
         let (port, _) = self.place(&self.requests[key]);
         let (Port::Cxl(expander, _), desk) = self.at_port(port) else { unreachable!("only CXL paths have media") };
         expander.media_done(now, cxl::Tag(key.index()), &mut Link(desk));
     }
 }
 
-fn dram_kind(write: bool) -> dram::AccessKind {
-    if write { dram::AccessKind::Write } else { dram::AccessKind::Read }
+fn dram_kind(op: Op) -> dram::AccessKind {
+    if op == Op::WriteBack { dram::AccessKind::Write } else { dram::AccessKind::Read }
 }

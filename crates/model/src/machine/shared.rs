@@ -82,17 +82,36 @@ impl Shared {
         }
     }
 
-    /// The home agent: the LLC has the line, or its memory is asked.
+    /// The home agent: the LLC has the line, or its memory is asked, or written.
     fn look_up(&mut self, now: Time, key: RequestKey) {
         let request = &mut self.requests[key];
         request.stamp(Stage::ToHome, now);
-        if request.op != Op::NonTemporal && self.home.look_up(request.line) {
-            let back = now + self.home.from_home;
-            request.stamp(Stage::FromHome, back);
-            self.queue.schedule(back, Event::Fill(key));
-        } else {
-            self.enter_table(now, key);
-        }
+        let (op, line) = (request.op, request.line);
+        let done = match op {
+            Op::Load | Op::Own => self.home.look_up(line),
+            // Nothing of what the LLC has of it is worth anything.
+            Op::NonTemporal => {
+                self.home.forget(line);
+                false
+            }
+            Op::NonTemporalPart => {
+                if self.home.forget(line) {
+                    self.write_back(line, now);
+                }
+                false
+            }
+            Op::Flush => !self.home.forget(line),
+            Op::Clean => !self.home.clean(line),
+            Op::WriteBack | Op::PartialWrite => unreachable!("the home agent sends these"),
+        };
+        if done { self.acknowledge(now, key) } else { self.enter_table(now, key) }
+    }
+
+    /// The home agent has what the core asked for.
+    fn acknowledge(&mut self, now: Time, key: RequestKey) {
+        let back = now + self.home.from_home;
+        self.requests[key].stamp(Stage::FromHome, back);
+        self.queue.schedule(back, Event::Fill(key));
     }
 
     /// Take an entry of the table of requests, or wait for one.
@@ -103,17 +122,17 @@ impl Shared {
         }
     }
 
-    /// The request has an entry. A non-temporal store leaves its line there and is done: the home writes it.
+    /// The request has an entry. What is written leaves its data there and is done: the home agent writes it.
     fn entered(&mut self, now: Time, key: RequestKey) {
         let request = &mut self.requests[key];
-        if request.op != Op::NonTemporal {
-            return self.leave_home(now, key);
-        }
-        let back = now + self.home.from_home;
+        let op = match request.op {
+            Op::NonTemporal | Op::Flush | Op::Clean => Op::WriteBack,
+            Op::NonTemporalPart => Op::PartialWrite,
+            Op::Load | Op::Own | Op::WriteBack | Op::PartialWrite => return self.leave_home(now, key),
+        };
         request.stamp(Stage::HomeQueue, now);
-        request.stamp(Stage::FromHome, back);
-        let posted = Request::new(request.line, Op::WriteBack, request.core, request.node, now);
-        self.queue.schedule(back, Event::Fill(key));
+        let posted = Request::new(request.line, op, request.core, request.node, now);
+        self.acknowledge(now, key);
         let posted = self.requests.insert(posted);
         self.leave_home(now, posted);
     }

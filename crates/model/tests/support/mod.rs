@@ -19,11 +19,11 @@ pub struct Script {
 }
 
 pub fn load(address: u64) -> LineAccess {
-    LineAccess { line: Hpa::new(address).line(), word: address / 8, store: false, device: false, non_temporal: false }
+    LineAccess { address: Hpa::new(address), store: false, device: false }
 }
 
 pub fn store(address: u64) -> LineAccess {
-    LineAccess { line: Hpa::new(address).line(), word: address / 8, store: true, device: false, non_temporal: false }
+    LineAccess { address: Hpa::new(address), store: true, device: false }
 }
 
 impl Script {

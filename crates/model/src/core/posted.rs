@@ -1,0 +1,161 @@
+//! What has left the core for the home agents and is not yet acknowledged: combined lines, flushes, write-backs.
+//!
+//! A store waits here until the line that had to leave for it has a fill buffer; a fence until all is acknowledged.
+
+use std::collections::VecDeque;
+
+use cxlab_kernel::{Grant, Time};
+
+use super::order::StoreNumber;
+use super::write_combining::Combined;
+use super::{Core, Pause, RequestKey, Uncore, Wait};
+use crate::addr::Hpa;
+use crate::cache::Victim;
+use crate::error::ModelError;
+use crate::frontend::LineAccess;
+use crate::request::Op;
+
+/// Requests that bring no line.
+#[derive(Debug, Default)]
+pub struct Posted {
+    under_way: u32,
+    /// when the last one was acknowledged
+    last: Time,
+    /// stores that wait for a fill buffer for what left for them, in the order of the buffers' queue
+    waiting: VecDeque<(RequestKey, StoreNumber)>,
+    /// fences that wait for all that is under way
+    fences: Vec<StoreNumber>,
+}
+
+impl Posted {
+    /// `key` has a fill buffer: the store that waited for that.
+    pub fn has_buffer(&mut self, key: RequestKey) -> Option<StoreNumber> {
+        let (waiting, store) = *self.waiting.front()?;
+        (waiting == key).then(|| {
+            self.waiting.pop_front();
+            store
+        })
+    }
+
+    /// When all was acknowledged, if all is.
+    pub fn all_acknowledged(&self) -> Option<Time> {
+        (self.under_way == 0).then_some(self.last)
+    }
+
+    pub fn fence(&mut self, store: StoreNumber) {
+        self.fences.push(store);
+    }
+}
+
+impl Core {
+    /// A non-temporal store is committed: whether it waits for a fill buffer for the line that left for it.
+    pub(super) fn combine<U: Uncore>(
+        &mut self,
+        store: StoreNumber,
+        access: LineAccess,
+        bytes: u8,
+        at: Time,
+        uncore: &mut U,
+    ) -> Result<bool, ModelError> {
+        let line = access.line();
+        if !self.combining.gathers(line) && self.caches.remove(line) {
+            uncore.victim(Victim { line, changed: true }, at);
+        }
+        let Some(combined) = self.combining.write(access.address, bytes) else { return Ok(false) };
+        self.post_combined(combined, Some(store), at, uncore)
+    }
+
+    /// A flush or write-back is committed: whether it waits for a fill buffer.
+    pub(super) fn flush<U: Uncore>(
+        &mut self,
+        store: StoreNumber,
+        line: Hpa,
+        op: Op,
+        at: Time,
+        uncore: &mut U,
+    ) -> Result<bool, ModelError> {
+        self.stats.flushes.increment();
+        if let Some(combined) = self.combining.give_up(line) {
+            self.post_combined(combined, None, at, uncore)?;
+        }
+        let changed = if op == Op::Flush { self.caches.remove(line) } else { self.caches.clean(line) };
+        if changed {
+            uncore.victim(Victim { line, changed }, at);
+        }
+        self.post(line, op, Some(store), at, uncore)
+    }
+
+    /// A line leaves its write-combining buffer: whether `store` waits for that.
+    pub(super) fn post_combined<U: Uncore>(
+        &mut self,
+        combined: Combined,
+        store: Option<StoreNumber>,
+        at: Time,
+        uncore: &mut U,
+    ) -> Result<bool, ModelError> {
+        let Combined { line, whole } = combined;
+        let (op, counter) = if whole {
+            (Op::NonTemporal, &mut self.stats.combined_lines)
+        } else {
+            (Op::NonTemporalPart, &mut self.stats.partial_lines)
+        };
+        counter.increment();
+        self.post(line, op, store, at, uncore)
+    }
+
+    fn post<U: Uncore>(
+        &mut self,
+        line: Hpa,
+        op: Op,
+        store: Option<StoreNumber>,
+        at: Time,
+        uncore: &mut U,
+    ) -> Result<bool, ModelError> {
+        let key = uncore.request(self.id, line, op, at)?;
+        self.posted.under_way += 1;
+        if self.misses.take_buffer(key) == Grant::Now {
+            uncore.depart(key, at);
+            return Ok(false);
+        }
+        if let Some(store) = store {
+            self.posted.waiting.push_back((key, store));
+        }
+        Ok(store.is_some())
+    }
+
+    /// All write-combining buffers are emptied.
+    pub(super) fn drain_combining<U: Uncore>(&mut self, at: Time, uncore: &mut U) -> Result<(), ModelError> {
+        while let Some(combined) = self.combining.drain() {
+            self.post_combined(combined, None, at, uncore)?;
+        }
+        Ok(())
+    }
+
+    /// A request that brings no line is acknowledged.
+    pub(super) fn acknowledged(&mut self, at: Time) {
+        self.posted.under_way -= 1;
+        self.posted.last = self.posted.last.max(at);
+        if self.posted.under_way == 0 {
+            for fence in self.posted.fences.drain(..) {
+                self.stores.filled(fence, at);
+            }
+        }
+    }
+
+    /// Wait until every store so far has left the core, and nothing of it is under way; `None` if it is so.
+    pub(super) fn await_stores<U: Uncore>(&mut self, uncore: &mut U) -> Result<Option<Pause>, ModelError> {
+        if !self.window.all_committed() {
+            return Ok(Some(Pause::Blocked(Wait::Commit)));
+        }
+        let at = self.now();
+        if uncore.next_event().is_some_and(|event| event < at) {
+            uncore.resume(self.id, at);
+            return Ok(Some(Pause::Behind));
+        }
+        self.drain_combining(at, uncore)?;
+        let left = self.stores.all_left().zip(self.posted.all_acknowledged());
+        let Some((stores, posted)) = left else { return Ok(Some(Pause::Blocked(Wait::Stores))) };
+        self.front.advance_to(at.max(stores).max(posted));
+        Ok(None)
+    }
+}
