@@ -1,8 +1,8 @@
 //! Front ends: what feeds a core, the same steps from a live guest, from a trace or from a synthetic kernel.
 //!
 //! ```text
-//!   ring (live) --\
-//!                  records -> reader: block table, expected accesses -> Step -> core
+//!   ring (live) --\         / reader of vCPU 0: block table, expected accesses -> Step -> core 0
+//!                  guest ---> reader of vCPU 1                               -> Step -> core 1
 //!   trace file ---/                                                    <- answers (sync, clock)
 //!   synthetic kernel (bench) ------------------------------> Step -> core
 //! ```
@@ -10,6 +10,7 @@
 //! Not modelled: instruction fetch; blocks are decoded once, when they are defined.
 
 mod block;
+mod guest;
 mod instruction;
 mod live;
 mod reader;
@@ -17,9 +18,10 @@ mod replay;
 mod synthetic;
 
 pub use block::Block;
+pub use guest::{Guest, RecordSource};
 pub use instruction::{Branch, Class, Instruction, Outcome, RegisterSet};
 pub use live::Live;
-pub use reader::{Reader, RecordSource, Step};
+pub use reader::{Reader, Step};
 pub use replay::{Answers, Replay};
 pub use synthetic::{Action, Kernel, Prototypes, Synthetic};
 

@@ -1,6 +1,8 @@
-//! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace`.
+//! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace,vcpus=<n>,skew=<ps>`.
 
 use std::os::fd::RawFd;
+
+use cxlab_access::Vcpu;
 
 /// Which instructions go to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +35,19 @@ pub struct Arguments {
     /// time that an instruction takes where there is no detail [ps]
     pub step_ps: u64,
     pub idle: Idle,
+    /// vCPUs, 1 to 8
+    pub vcpus: usize,
+    /// how far a vCPU may be ahead of the one that is most behind [ps]
+    pub skew_ps: u64,
 }
 
-const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace";
+const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, vcpus=<1 to 8>, skew=<ps>";
 
 impl Arguments {
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let (mut ring, mut detail, mut tsc_hz) = (None, None, None);
         let (mut step_ps, mut idle) = (1000, Idle::Jump);
+        let (mut vcpus, mut skew_ps) = (1, 2_000_000);
         for word in words {
             let refuse = || format!("`{word}` is no argument; valid: {VALID}");
             let (key, value) = word.split_once('=').ok_or_else(refuse)?;
@@ -53,6 +60,10 @@ impl Arguments {
                 ("step", ps) => step_ps = ps.parse().ok().filter(|ps| *ps > 0).ok_or_else(refuse)?,
                 ("idle", "jump") => idle = Idle::Jump,
                 ("idle", "pace") => idle = Idle::Pace,
+                ("vcpus", count) => {
+                    vcpus = count.parse().ok().filter(|n| (1..=Vcpu::MOST).contains(n)).ok_or_else(refuse)?;
+                }
+                ("skew", ps) => skew_ps = ps.parse().ok().filter(|ps| *ps > 0).ok_or_else(refuse)?,
                 _ => return Err(refuse()),
             }
         }
@@ -63,6 +74,8 @@ impl Arguments {
             tsc_hz: tsc_hz.ok_or_else(|| missing("tsc"))?,
             step_ps,
             idle,
+            vcpus,
+            skew_ps,
         })
     }
 }
@@ -77,13 +90,15 @@ mod tests {
 
     #[test]
     fn arguments_are_read_or_refused_by_name() {
-        let arguments = parse("ring=7,detail=marker,tsc=2400000000,idle=pace").unwrap();
+        let arguments = parse("ring=7,detail=marker,tsc=2400000000,idle=pace,vcpus=4,skew=500000").unwrap();
         assert_eq!((arguments.ring, arguments.detail, arguments.tsc_hz), (7, Detail::Marker, 2_400_000_000));
         assert_eq!((arguments.step_ps, arguments.idle), (1000, Idle::Pace));
+        assert_eq!((arguments.vcpus, arguments.skew_ps), (4, 500_000));
         for (text, wanted) in [
             ("detail=all,tsc=1", "`ring=` is missing"),
             ("ring=7,detail=some,tsc=1", "`detail=some` is no argument"),
             ("ring=7,detail=all,tsc=0", "`tsc=0`"),
+            ("ring=7,detail=all,tsc=1,vcpus=9", "`vcpus=9`"),
             ("ring", "`ring` is no argument"),
         ] {
             assert!(parse(text).unwrap_err().contains(wanted), "{text}");
