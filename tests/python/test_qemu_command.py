@@ -20,6 +20,7 @@ MACHINE = Machine(
 COMMAND = qemu.Command(
     machine=MACHINE,
     node_bytes=(2 << 30, 1 << 30, 512 << 20),
+    cpus=1,
     kernel=Path("/boot/vmlinuz"),
     initramfs=Path("/initramfs"),
     ports={name: 10 + i for i, name in enumerate(qemu.PORTS)},
@@ -41,9 +42,16 @@ def test_each_node_has_its_memory_in_a_shared_memfd() -> None:
     ]
 
 
+def test_several_processors_take_turns_on_one_thread() -> None:
+    assert values(replace(COMMAND, cpus=4), "-smp") == ["4"]
+    assert values(replace(COMMAND, cpus=4), "-accel") == ["tcg,thread=single"]
+    assert values(COMMAND, "-accel") == ["tcg"]
+    assert "node,nodeid=0,memdev=node0,cpus=0-3" in values(replace(COMMAND, cpus=4), "-numa")
+
+
 def test_firmware_tables_carry_the_machines_figures() -> None:
     numa = values(COMMAND, "-numa")
-    assert "node,nodeid=0,memdev=node0,cpus=0" in numa
+    assert "node,nodeid=0,memdev=node0,cpus=0-0" in numa
     assert "node,nodeid=1,memdev=node1,initiator=0" in numa
     latency = "hmat-lb,initiator=0,target=1,hierarchy=memory,data-type=read-latency,latency=284"
     # 25.6 GB/s = 24,414 MiB/s
@@ -69,9 +77,9 @@ def test_the_host_is_shared_read_only_and_keep_is_not() -> None:
 
 
 def test_the_plugin_is_told_ring_detail_and_frequency() -> None:
-    plugin = qemu.Plugin(Path("/p.so"), 7, "all", "pace")
+    plugin = qemu.Plugin(Path("/p.so"), 7, "all", 2_000_000, "pace")
     assert values(replace(COMMAND, plugin=plugin), "-plugin") == [
-        "/p.so,ring=7,detail=all,tsc=2400000000,idle=pace"
+        "/p.so,ring=7,detail=all,tsc=2400000000,idle=pace,vcpus=1,skew=2000000"
     ]
     assert values(COMMAND, "-plugin") == []
 

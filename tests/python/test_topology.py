@@ -66,7 +66,8 @@ def test_qemu_is_given_one_backend_a_window_and_no_numa_node_for_it() -> None:
         initramfs=Path("/i"),
         ports=dict.fromkeys(qemu.PORTS, 9),
         console=Path("/c"),
-        plugin=qemu.Plugin(Path("/p.so"), 7, "all", "jump"),
+        cpus=1,
+        plugin=qemu.Plugin(Path("/p.so"), 7, "all", 2_000_000, "jump"),
         topology=made,
     )
     arguments = command.arguments()
@@ -74,7 +75,7 @@ def test_qemu_is_given_one_backend_a_window_and_no_numa_node_for_it() -> None:
     assert ("-m", "3072M") in pairs
     assert ("-object", "memory-backend-memfd,id=window0,size=2048M,share=on") in pairs
     assert [a for a in arguments if a.startswith("node,")] == [
-        "node,nodeid=0,memdev=node0,cpus=0",
+        "node,nodeid=0,memdev=node0,cpus=0-0",
         "node,nodeid=1,memdev=node1,initiator=0",
     ]
     assert [a for a in arguments if a.startswith("cxl-type3")] == [

@@ -14,5 +14,5 @@ pub mod ring;
 #[cfg(feature = "trace")]
 pub mod trace;
 
-pub use record::{BlockId, Marker, Record};
+pub use record::{BlockId, Marker, Record, Vcpu};
 pub use ring::{Consumer, Peer, PeerGone, Producer, Ring};

@@ -1,11 +1,40 @@
 //! One record: sixteen bytes, a closed set of kinds.
 //!
 //! ```text
-//!   word 0: | ...fields of the kind... | kind (4 bits) |      word 1: address, time or number
+//!   word 0: | ...fields of the kind... | kind (4 bits) | vCPU (3 bits) |      word 1: address, time or number
 //! ```
 //!
 //! A `Define` is followed by the block's bytes, padded to whole records. Not carried: register values, the
 //! data that was loaded or stored. Its source is the plugin interface of QEMU 10 (docs/devel/tcg-plugins).
+
+/// A vCPU, by its number in QEMU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Vcpu(u8);
+
+impl Vcpu {
+    /// vCPUs that a record can name.
+    pub const MOST: usize = 1 << VCPU_BITS;
+
+    /// # Panics
+    /// From [`Vcpu::MOST`] on.
+    #[must_use]
+    pub const fn new(index: usize) -> Vcpu {
+        assert!(index < Vcpu::MOST, "a machine has at most 8 vCPUs");
+        Vcpu(index as u8)
+    }
+
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Whose record these words are.
+    #[inline]
+    #[must_use]
+    pub const fn of(words: Words) -> Vcpu {
+        Vcpu((words[0] & (Vcpu::MOST as u64 - 1)) as u8)
+    }
+}
 
 /// The id of a translated block. An id never outlives its bytes: a new translation gets a new id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,8 +98,14 @@ pub enum Record {
     Sync { sequence: u64 },
     /// The instruction reads the time-stamp counter: the reply is its commit time [ps].
     ClockRead { instruction: u16, sequence: u64 },
-    /// The vCPU had nothing to do until this model time [ps].
+    /// No vCPU had anything to do until this model time [ps].
     Idle { until_ps: u64 },
+    /// The current block ends before this instruction; it will be entered there as another.
+    Cut { instruction: u16 },
+    /// The vCPU waits for an interrupt.
+    Halt,
+    /// Here `woken`, which had halted, goes on.
+    Wake { woken: Vcpu },
     /// A device served a request; the vCPU's time stood still meanwhile and goes on after this long [ps].
     Device { service_ps: u64 },
     /// The reply is the time at which everything before is committed [ps].
@@ -103,6 +138,7 @@ pub type Words = [u64; 2];
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 16;
 
+const VCPU_BITS: u32 = 3;
 const KIND_BITS: u32 = 4;
 const KIND: u64 = (1 << KIND_BITS) - 1;
 const PAGE_BITS: u32 = 12;
@@ -118,12 +154,23 @@ mod kind {
     pub const SETTLE: u64 = 8;
     pub const MARK: u64 = 9;
     pub const END: u64 = 10;
+    pub const CUT: u64 = 11;
+    pub const HALT: u64 = 12;
+    pub const WAKE: u64 = 13;
 }
 
 impl Record {
+    /// As a record of `vcpu`.
     #[inline]
     #[must_use]
-    pub fn encode(self) -> Words {
+    pub fn encode(self, vcpu: Vcpu) -> Words {
+        let [first, second] = self.fields();
+        [first << VCPU_BITS | u64::from(vcpu.0), second]
+    }
+
+    /// Word 0 without the vCPU, and word 1.
+    #[inline]
+    fn fields(self) -> Words {
         match self {
             Record::Block { block } => [kind::BLOCK | u64::from(block.0) << 8, 0],
             Record::Access(access) => access.encode(),
@@ -137,6 +184,9 @@ impl Record {
             Record::Settle { sequence } => [kind::SETTLE, sequence],
             Record::Mark { marker } => [kind::MARK | u64::from(marker.id()) << 8, 0],
             Record::End => [kind::END, 0],
+            Record::Cut { instruction } => [kind::CUT | u64::from(instruction) << 8, 0],
+            Record::Halt => [kind::HALT, 0],
+            Record::Wake { woken } => [kind::WAKE | u64::from(woken.0) << 8, 0],
         }
     }
 
@@ -144,10 +194,10 @@ impl Record {
     #[inline]
     #[must_use]
     pub fn decode(words: Words) -> Option<Record> {
-        let [first, second] = words;
+        let [first, second] = [words[0] >> VCPU_BITS, words[1]];
         Some(match first & KIND {
             kind::BLOCK => Record::Block { block: BlockId((first >> 8) as u32) },
-            kind::ACCESS => Record::Access(MemoryAccess::decode(words)),
+            kind::ACCESS => Record::Access(MemoryAccess::decode([first, second])),
             kind::DEFINE => {
                 Record::Define { block: BlockId((first >> 8) as u32), pc: second, length: (first >> 40) as u16 }
             }
@@ -158,6 +208,9 @@ impl Record {
             kind::SETTLE => Record::Settle { sequence: second },
             kind::MARK => Record::Mark { marker: Marker::from_id((first >> 8) as u16)? },
             kind::END => Record::End,
+            kind::CUT => Record::Cut { instruction: (first >> 8) as u16 },
+            kind::HALT => Record::Halt,
+            kind::WAKE => Record::Wake { woken: Vcpu((first >> 8) as u8 & (Vcpu::MOST as u8 - 1)) },
             _ => return None,
         })
     }
@@ -173,15 +226,12 @@ impl Record {
 }
 
 impl MemoryAccess {
-    // word 0: virtual page (52) | device (1) store (1) size (3), 3 free | kind (4)
+    // word 0: virtual page (52) | device (1) store (1) size (3) | kind (4)
     // word 1: physical (52) | instruction (12)
     #[inline]
     fn encode(self) -> Words {
         let flags = u64::from(self.size_log2) << 4 | u64::from(self.store) << 7 | u64::from(self.device) << 8;
-        [
-            kind::ACCESS | flags | self.virtual_page << PAGE_BITS,
-            self.physical << PAGE_BITS | u64::from(self.instruction),
-        ]
+        [kind::ACCESS | flags | self.virtual_page << 9, self.physical << PAGE_BITS | u64::from(self.instruction)]
     }
 
     #[inline]
@@ -192,7 +242,7 @@ impl MemoryAccess {
             store: first >> 7 & 1 == 1,
             device: first >> 8 & 1 == 1,
             physical: second >> PAGE_BITS,
-            virtual_page: first >> PAGE_BITS,
+            virtual_page: first >> 9,
         }
     }
 }

@@ -19,10 +19,17 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 pub use header::{Header, Reply};
 pub use peer::{Backoff, Peer, PeerGone};
 
-use crate::record::{RECORD_BYTES, Record, Words};
+use crate::record::{RECORD_BYTES, Record, Vcpu, Words};
 
 /// Records in a ring as CXLab makes it: 4 MiB.
 pub const CAPACITY: usize = 1 << 18;
+
+/// Sync points that a vCPU may be ahead of their answers. Where there are several, another one may have to run before
+/// the last is answered.
+#[must_use]
+pub const fn sync_lag(vcpus: usize) -> u64 {
+    if vcpus == 1 { 1 } else { 2 }
+}
 
 /// A ring mapped into this process; unmapped when dropped.
 pub struct Ring {
@@ -131,15 +138,15 @@ impl Producer {
         self.ring.header()
     }
 
-    /// Write one record, waiting for room.
+    /// Write one record of a vCPU, waiting for room.
     #[inline]
-    pub fn push(&mut self, record: Record, peer: &Peer) -> Result<(), PeerGone> {
-        self.push_words(record.encode(), peer)
+    pub fn push(&mut self, vcpu: Vcpu, record: Record, peer: &Peer) -> Result<(), PeerGone> {
+        self.push_words(record.encode(vcpu), peer)
     }
 
     /// Write `Define` and the block's bytes.
-    pub fn define(&mut self, record: Record, code: &[u8], peer: &Peer) -> Result<(), PeerGone> {
-        self.push(record, peer)?;
+    pub fn define(&mut self, vcpu: Vcpu, record: Record, code: &[u8], peer: &Peer) -> Result<(), PeerGone> {
+        self.push(vcpu, record, peer)?;
         for chunk in code.chunks(RECORD_BYTES) {
             let mut bytes = [0u8; RECORD_BYTES];
             bytes[..chunk.len()].copy_from_slice(chunk);

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use crate::record::{RECORD_BYTES, Record, Words};
 
 const MAGIC: &[u8; 8] = b"CXLTRACE";
-const VERSION: u32 = 1;
-/// The kind of an answer, which no record has.
-const ANSWER_KIND: u64 = 15;
+const VERSION: u32 = 2;
+/// The first word of an answer: kind 15, which no record has.
+const ANSWER: u64 = 15 << 3;
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +79,7 @@ impl TraceWriter {
     }
 
     pub fn answer(&mut self, ps: u64) -> Result<(), TraceError> {
-        self.words([ANSWER_KIND, ps])
+        self.words([ANSWER, ps])
     }
 
     /// End the frame and give the file its name.
@@ -152,7 +152,7 @@ impl TraceReader {
         self.records += 1;
         if self.payload > 0 {
             self.payload -= 1;
-        } else if words[0] == ANSWER_KIND {
+        } else if words[0] == ANSWER {
             return Ok(Some(Entry::Answer(words[1])));
         } else {
             self.payload = Record::decode(words).map_or(0, Record::payload_records);

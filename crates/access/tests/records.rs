@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 use cxlab_access::record::{MemoryAccess, RECORD_BYTES};
 use cxlab_access::ring::{Reply, Ring};
-use cxlab_access::{BlockId, Consumer, Marker, Peer, Producer, Record};
+use cxlab_access::{BlockId, Consumer, Marker, Peer, Producer, Record, Vcpu};
 use proptest::prelude::*;
 
 fn any_record() -> impl Strategy<Value = Record> {
@@ -26,6 +26,9 @@ fn any_record() -> impl Strategy<Value = Record> {
         any::<u64>().prop_map(|until_ps| Record::Idle { until_ps }),
         any::<u64>().prop_map(|service_ps| Record::Device { service_ps }),
         any::<u64>().prop_map(|sequence| Record::Settle { sequence }),
+        (0u16..512).prop_map(|instruction| Record::Cut { instruction }),
+        Just(Record::Halt),
+        (0..Vcpu::MOST).prop_map(|woken| Record::Wake { woken: Vcpu::new(woken) }),
         Just(Record::Mark { marker: Marker::ProgramStart }),
         Just(Record::End),
     ]
@@ -33,8 +36,10 @@ fn any_record() -> impl Strategy<Value = Record> {
 
 proptest! {
     #[test]
-    fn a_record_survives_its_sixteen_bytes(record in any_record()) {
-        prop_assert_eq!(Record::decode(record.encode()), Some(record));
+    fn a_record_survives_its_sixteen_bytes(record in any_record(), vcpu in 0..Vcpu::MOST) {
+        let words = record.encode(Vcpu::new(vcpu));
+        prop_assert_eq!(Record::decode(words), Some(record));
+        prop_assert_eq!(Vcpu::of(words).index(), vcpu);
     }
 }
 
@@ -70,11 +75,11 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
         move || {
             let peer = me();
             let define = Record::Define { block: BlockId(9), pc: 0x1000, length: 37 };
-            producer.define(define, &code, &peer).unwrap();
+            producer.define(Vcpu::new(3), define, &code, &peer).unwrap();
             for sequence in 1..=COUNT {
-                producer.push(Record::Sync { sequence }, &peer).unwrap();
+                producer.push(Vcpu::new(3), Record::Sync { sequence }, &peer).unwrap();
             }
-            producer.wait_for(Reply::Sync, COUNT, &peer).unwrap()
+            producer.wait_for(Reply::Sync(Vcpu::new(3)), COUNT, &peer).unwrap()
         }
     });
     let peer = me();
@@ -87,8 +92,8 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
         assert_eq!(Record::decode(next()), Some(Record::Sync { sequence }));
     }
     // A later answer does not hide the one that is waited for: which is read never depends on who is faster.
-    consumer.answer(Reply::Sync, COUNT, 777);
-    consumer.answer(Reply::Sync, COUNT + 1, 778);
+    consumer.answer(Reply::Sync(Vcpu::new(3)), COUNT, 777);
+    consumer.answer(Reply::Sync(Vcpu::new(3)), COUNT + 1, 778);
     assert_eq!(writer.join().unwrap(), 777);
 }
 

@@ -2,12 +2,12 @@
 #![cfg(feature = "trace")]
 
 use cxlab_access::trace::{Entry, TraceError, TraceReader, TraceWriter};
-use cxlab_access::{BlockId, Record};
+use cxlab_access::{BlockId, Record, Vcpu};
 
 fn record(path: &std::path::Path, count: u32) {
     let mut writer = TraceWriter::create(path, "machine x").unwrap();
     for id in 0..count {
-        writer.words(Record::Block { block: BlockId(id) }.encode()).unwrap();
+        writer.words(Record::Block { block: BlockId(id) }.encode(Vcpu::default())).unwrap();
         writer.answer(u64::from(id) * 10).unwrap();
     }
     assert!(!path.exists(), "an unfinished trace does not have its name");
@@ -31,18 +31,18 @@ fn what_is_recorded_is_read() {
     record(&path, 50_000);
     let entries = read(&path).unwrap();
     assert_eq!(entries.len(), 100_000);
-    assert_eq!(entries[84], Entry::Words(Record::Block { block: BlockId(42) }.encode()));
+    assert_eq!(entries[84], Entry::Words(Record::Block { block: BlockId(42) }.encode(Vcpu::default())));
     assert_eq!(entries[85], Entry::Answer(420));
 }
 
-/// The last bytes of a block may be those of an answer: 0f, and the padding.
+/// The last bytes of a block may be those of an answer: 78, and the padding.
 #[test]
 fn code_that_looks_like_an_answer_is_code() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.trace");
-    let code = [15, 0];
+    let code = [15 << 3, 0];
     let mut writer = TraceWriter::create(&path, "machine x").unwrap();
-    writer.words(Record::Define { block: BlockId(0), pc: 0x1000, length: 1 }.encode()).unwrap();
+    writer.words(Record::Define { block: BlockId(0), pc: 0x1000, length: 1 }.encode(Vcpu::default())).unwrap();
     writer.words(code).unwrap();
     writer.answer(7).unwrap();
     writer.finish().unwrap();

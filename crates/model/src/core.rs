@@ -27,6 +27,8 @@ mod timing;
 mod window;
 mod write_combining;
 
+use std::collections::VecDeque;
+
 use cxlab_access::Marker;
 use cxlab_kernel::{Time, statistics};
 
@@ -86,8 +88,14 @@ pub enum Pause {
     Behind,
     /// nothing can go on before a request returns
     Blocked(Wait),
-    /// a sync point was answered: the moment to look at the whole
-    Synced,
+    /// a question was answered: the moment to look at the whole
+    Answered,
+    /// the core told another one, which had halted, to go on; it goes on itself
+    Wakes(CoreId),
+    /// the next step has not come yet
+    Starved,
+    /// it waits for an interrupt
+    Halted,
     /// the program has ended, or the stream of steps
     Ended,
 }
@@ -111,6 +119,7 @@ statistics! {
         flushes: Counter [Lines] "lines that clflush, clflushopt and clwb named",
         device_accesses: Counter [Lines] "to a device's registers",
         window_full: Counter [Events] "dispatch waited for the reorder buffer",
+        passed_over: Counter [Events] "the others had to go on before the guest had told what this core does next",
         lsq_full: Counter [Events] "dispatch waited for the load or the store queue",
         miss_latency: Latency [Nanoseconds] "load to use of loads that missed L2",
     }
@@ -123,6 +132,8 @@ pub struct TimeSpent {
     pub idle: Time,
     /// waiting for a device's declared service time
     pub device: Time,
+    /// what the guest ran next was not known in time: an error of the simulation
+    pub passed_over: Time,
 }
 
 /// One core and its own caches.
@@ -145,6 +156,10 @@ pub struct Core {
     /// the last locked instruction: loads behind it wait for it
     lock: Option<order::Sequence>,
     in_hand: Option<Step>,
+    /// waits for an interrupt since then
+    halted: Option<Time>,
+    /// interrupts that came, in the order of the stream, for halts that have not been reached
+    woken_early: VecDeque<Time>,
     /// what was dispatched last must be committed before anything follows
     serialise: bool,
     spent: TimeSpent,
@@ -173,6 +188,8 @@ impl Core {
             caches: Private::new(&host.l1, &host.l2)?,
             timing,
             in_hand: None,
+            halted: None,
+            woken_early: VecDeque::new(),
             serialise: false,
             spent: TimeSpent::default(),
             awake: Vec::new(),
@@ -189,6 +206,33 @@ impl Core {
     #[must_use]
     pub fn spent(&self) -> TimeSpent {
         self.spent
+    }
+
+    /// Since when it waits for an interrupt, if it does.
+    #[must_use]
+    pub fn halted_since(&self) -> Option<Time> {
+        self.halted
+    }
+
+    /// An interrupt ends a halt at `at`: whether it is this one, or one still to come.
+    pub(crate) fn end_halt(&mut self, at: Time) -> bool {
+        let Some(since) = self.halted.take() else {
+            self.woken_early.push_back(at);
+            return false;
+        };
+        self.spent.idle += at.since(since);
+        self.front.advance_to(at);
+        true
+    }
+
+    /// The others have gone on without this core until `now`: so long at least, its time has stood still.
+    pub(crate) fn catch_up(&mut self, now: Time) {
+        let lost = now.since(self.front.next());
+        if lost > Time::ZERO {
+            self.stats.passed_over.increment();
+            self.spent.passed_over += lost;
+            self.front.advance_to(now);
+        }
     }
 
     /// How often a miss waited for a fill buffer.
@@ -225,6 +269,10 @@ impl Core {
         uncore: &mut U,
     ) -> Result<Option<Pause>, ModelError> {
         match step {
+            Step::Execute { .. } | Step::ReadClock { .. } | Step::Device { .. } if self.halted.is_some() => {
+                self.in_hand = Some(step);
+                return Ok(Some(Pause::Halted));
+            }
             Step::Execute { instruction, kernel, outcome } => {
                 let pause = self.dispatch(instruction, kernel, feed.accesses(), uncore)?;
                 if pause.is_some() {
@@ -241,7 +289,7 @@ impl Core {
             }
             Step::Sync { sequence } => {
                 feed.answer_sync(sequence, self.front.now().as_ps())?;
-                return Ok(Some(Pause::Synced));
+                return Ok(Some(Pause::Answered));
             }
             Step::Settle { .. } | Step::Device { .. } if !self.window.all_committed() => {
                 self.in_hand = Some(step);
@@ -257,15 +305,32 @@ impl Core {
             Step::Settle { sequence } => {
                 self.front.advance_to(self.commit.now());
                 feed.answer_clock(sequence, self.front.now().as_ps())?;
+                return Ok(Some(Pause::Answered));
             }
             Step::Device { service } => {
                 self.front.advance_to(self.now() + service);
                 self.spent.device += service;
             }
             Step::Idle { until } => {
-                self.spent.idle += until.since(self.front.now());
+                // A halted core's idle time ends when it is woken.
+                if self.halted.is_none() {
+                    self.spent.idle += until.since(self.front.now());
+                }
                 self.front.advance_to(until);
             }
+            Step::Halt => {
+                let now = self.now();
+                match self.woken_early.pop_front() {
+                    None => self.halted = Some(now),
+                    Some(at) => {
+                        self.spent.idle += at.since(now);
+                        self.front.advance_to(at);
+                    }
+                }
+            }
+            Step::Wake { woken } => return Ok(Some(Pause::Wakes(woken))),
+            Step::Starved if self.halted.is_some() => return Ok(Some(Pause::Halted)),
+            Step::Starved => return Ok(Some(Pause::Starved)),
             Step::Delay { span } => {
                 let at = self.front.now() + span;
                 self.front.advance_to(at);

@@ -1,8 +1,8 @@
 //! Front ends: what feeds a core, the same steps from a live guest, from a trace or from a synthetic kernel.
 //!
 //! ```text
-//!   ring (live) --\
-//!                  records -> reader: block table, expected accesses -> Step -> core
+//!   ring (live) --\         / reader of vCPU 0: block table, expected accesses -> Step -> core 0
+//!                  guest ---> reader of vCPU 1                               -> Step -> core 1
 //!   trace file ---/                                                    <- answers (sync, clock)
 //!   synthetic kernel (bench) ------------------------------> Step -> core
 //! ```
@@ -11,6 +11,7 @@
 
 mod block;
 mod class;
+mod guest;
 mod instruction;
 mod live;
 mod reader;
@@ -21,9 +22,10 @@ mod touch;
 
 pub use block::Block;
 pub use class::Class;
+pub use guest::{Guest, RecordSource};
 pub use instruction::{Branch, Instruction, Outcome};
 pub use live::Live;
-pub use reader::{Reader, RecordSource, Step};
+pub use reader::{Reader, Step};
 pub use registers::RegisterSet;
 pub use replay::{Answers, Replay};
 pub use synthetic::{Action, Kernel, Prototypes, Synthetic};

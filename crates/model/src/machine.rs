@@ -20,6 +20,8 @@ mod retraining;
 mod shared;
 mod socket_link;
 
+use std::collections::VecDeque;
+
 use cxlab_kernel::{EventQueue, Slab, Time};
 
 use crate::addr::Hpa;
@@ -48,7 +50,10 @@ pub struct Machine {
     spec: MachineSpec,
     cores: Vec<Core>,
     pauses: Vec<Pause>,
-    started: bool,
+    /// cores that go on before the next event
+    ready: VecDeque<usize>,
+    /// cores that the others have gone on without
+    passed_over: Vec<bool>,
     /// statistics are of the time since
     since: Time,
     /// and until then
@@ -56,6 +61,26 @@ pub struct Machine {
     /// the loads of each core that reached a memory: how many, and where their time went
     loads: Vec<CoreLoads>,
     shared: Shared,
+}
+
+/// Why [`Machine::go`] came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// a core has answered a question of its feed
+    Answered,
+    /// a core lacks its next step
+    Starved,
+    /// all programs have ended
+    Ended,
+}
+
+/// What to do where a core lacks its next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacking {
+    /// come back and ask for it
+    Stop,
+    /// go on without it until a question is answered
+    PassOver,
 }
 
 /// The loads of one core that reached a memory.
@@ -112,7 +137,8 @@ impl Machine {
         let loads = vec![CoreLoads::default(); cores.len()];
         let socket_link = spec.socket_link.as_ref().map(SocketLink::new);
         let shared = Shared { queue: EventQueue::new(), requests: Slab::new(), home, nodes, ports, socket_link };
-        Ok(Machine { cores, pauses, started: false, since: Time::ZERO, until: Time::ZERO, loads, shared, spec })
+        let (ready, passed_over) = ((0..cores.len()).collect(), vec![false; cores.len()]);
+        Ok(Machine { cores, pauses, ready, passed_over, since: Time::ZERO, until: Time::ZERO, loads, shared, spec })
     }
 
     /// Whether a machine of this description can be built.
@@ -130,19 +156,38 @@ impl Machine {
         feeds: &mut [F],
         mut look: impl FnMut(&Machine) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
-        self.start(feeds, &mut look)?;
-        while self.pauses.iter().any(|pause| *pause != Pause::Ended) {
-            self.next_event(feeds, &mut look)?;
+        loop {
+            match self.go(feeds, Lacking::Stop)? {
+                Stop::Answered => look(self)?,
+                Stop::Starved => return Err(self.deadlock()),
+                Stop::Ended => return Ok(()),
+            }
         }
-        Ok(())
+    }
+
+    /// Run each core on its feed until there is something to do outside of the machine.
+    pub fn go<F: Feed>(&mut self, feeds: &mut [F], lacking: Lacking) -> Result<Stop, ModelError> {
+        assert_eq!(feeds.len(), self.cores.len(), "a feed for each core");
+        loop {
+            if self.run_ready(feeds)? == Some(Stop::Answered) {
+                return Ok(Stop::Answered);
+            }
+            if self.pauses.iter().all(|pause| *pause == Pause::Ended) {
+                return Ok(Stop::Ended);
+            }
+            if self.lacks_steps(lacking) {
+                return Ok(Stop::Starved);
+            }
+            self.next_event()?;
+        }
     }
 
     /// Run each core on its feed until the events up to `until` have happened; feeds that end before then stay so.
     pub fn run_until<F: Feed>(&mut self, feeds: &mut [F], until: Time) -> Result<(), ModelError> {
-        let mut look = |_: &Machine| Ok(());
-        self.start(feeds, &mut look)?;
+        self.run_all_ready(feeds)?;
         while self.shared.queue.next_at().is_some_and(|at| at <= until) {
-            self.next_event(feeds, &mut look)?;
+            self.next_event()?;
+            self.run_all_ready(feeds)?;
         }
         if self.shared.queue.is_empty() && self.pauses.iter().any(|pause| matches!(pause, Pause::Blocked(_))) {
             return Err(self.deadlock());
@@ -153,7 +198,8 @@ impl Machine {
     /// Let everything come to its end that is under way.
     pub fn drain<F: Feed>(&mut self, feeds: &mut [F]) -> Result<(), ModelError> {
         while !self.shared.queue.is_empty() {
-            self.next_event(feeds, &mut |_| Ok(()))?;
+            self.next_event()?;
+            self.run_all_ready(feeds)?;
         }
         Ok(())
     }
@@ -164,32 +210,62 @@ impl Machine {
         self.shared.queue.now()
     }
 
-    fn start<F: Feed>(
-        &mut self,
-        feeds: &mut [F],
-        look: &mut impl FnMut(&Machine) -> Result<(), ModelError>,
-    ) -> Result<(), ModelError> {
-        assert_eq!(feeds.len(), self.cores.len(), "a feed for each core");
-        if !std::mem::replace(&mut self.started, true) {
-            for core in 0..feeds.len() {
-                self.go_on(core, feeds, look)?;
+    /// Run what can go on before the next event, up to the first answer.
+    fn run_ready<F: Feed>(&mut self, feeds: &mut [F]) -> Result<Option<Stop>, ModelError> {
+        while let Some(&core) = self.ready.front() {
+            if std::mem::take(&mut self.passed_over[core]) {
+                self.cores[core].catch_up(self.shared.queue.now());
+            }
+            match self.cores[core].run(&mut feeds[core], &mut self.shared)? {
+                Pause::Answered => return Ok(Some(Stop::Answered)),
+                Pause::Wakes(woken) => self.wake(core, usize::from(woken.0)),
+                pause => {
+                    self.pauses[core] = pause;
+                    self.ready.pop_front();
+                }
             }
         }
+        Ok(None)
+    }
+
+    fn run_all_ready<F: Feed>(&mut self, feeds: &mut [F]) -> Result<(), ModelError> {
+        while self.run_ready(feeds)?.is_some() {}
         Ok(())
     }
 
-    fn next_event<F: Feed>(
-        &mut self,
-        feeds: &mut [F],
-        look: &mut impl FnMut(&Machine) -> Result<(), ModelError>,
-    ) -> Result<(), ModelError> {
+    /// `by` has woken a core, at its own time.
+    fn wake(&mut self, by: usize, woken: usize) {
+        let at = self.cores[by].now();
+        if self.cores[woken].end_halt(at) && !self.ready.contains(&woken) {
+            self.cores[woken].catch_up(self.shared.queue.now());
+            self.ready.push_back(woken);
+        }
+    }
+
+    /// Whether a core's next step is needed before anything else can happen. Such cores are ready to be asked again.
+    fn lacks_steps(&mut self, lacking: Lacking) -> bool {
+        let asleep = |pause: &Pause| matches!(pause, Pause::Halted | Pause::Ended);
+        let all_asleep = self.pauses.iter().all(asleep);
+        for (core, pause) in self.pauses.iter().enumerate() {
+            match pause {
+                Pause::Starved if lacking == Lacking::PassOver => self.passed_over[core] = true,
+                Pause::Starved => self.ready.push_back(core),
+                // All of them: who is woken first is for the guest to say.
+                Pause::Halted if all_asleep => self.ready.push_back(core),
+                _ => {}
+            }
+        }
+        !self.ready.is_empty()
+    }
+
+    fn next_event(&mut self) -> Result<(), ModelError> {
         let Some((now, event)) = self.shared.queue.pop() else { return Err(self.deadlock()) };
         match event {
-            Event::Resume(core) => self.go_on(usize::from(core.0), feeds, look)?,
+            Event::Resume(core) => self.ready.push_back(usize::from(core.0)),
             Event::Fill(key) => {
                 let core = self.fill(now, key)?;
                 if matches!(self.pauses[core], Pause::Blocked(_)) {
-                    self.go_on(core, feeds, look)?;
+                    self.ready.push_back(core);
                 }
             }
             event => self.shared.happen(now, event),
@@ -213,22 +289,6 @@ impl Machine {
         self.shared.ports.iter_mut().for_each(Port::clear_stats);
         if let Some(link) = &mut self.shared.socket_link {
             link.stats = SocketLinkStats::default();
-        }
-    }
-
-    fn go_on<F: Feed>(
-        &mut self,
-        core: usize,
-        feeds: &mut [F],
-        look: &mut impl FnMut(&Machine) -> Result<(), ModelError>,
-    ) -> Result<(), ModelError> {
-        loop {
-            let pause = self.cores[core].run(&mut feeds[core], &mut self.shared)?;
-            if pause != Pause::Synced {
-                self.pauses[core] = pause;
-                return Ok(());
-            }
-            look(self)?;
         }
     }
 

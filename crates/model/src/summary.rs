@@ -4,6 +4,7 @@ mod series;
 
 pub use series::Series;
 
+use cxlab_kernel::Time;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,7 @@ pub struct Instructions {
     pub kernel: u64,
 }
 
-/// Where the simulated time went; the sum is `simulated_seconds`.
+/// Where the simulated time of all cores went; the sum is `simulated_seconds` for each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimeShares {
     pub busy_s: f64,
@@ -84,6 +85,10 @@ pub struct CoreSummary {
     pub lsq_full_events: u64,
     pub branches: u64,
     pub mispredictions: u64,
+    /// times that a core was passed over because the guest had not told what it does next
+    pub passed_over: u64,
+    /// and the time that its clock stood still for it, in all cores [ns]: an error of the simulation
+    pub passed_over_ns: u64,
 }
 
 impl Summary {
@@ -96,7 +101,11 @@ impl Summary {
             user: sum(|stats| stats.user_instructions.get()),
             kernel: sum(|stats| stats.kernel_instructions.get()),
         };
-        let idle_s: f64 = machine.cores().iter().map(|core| core.spent().idle.as_seconds()).sum();
+        let idle = |core: &crate::core::Core| {
+            let still = core.halted_since().map_or(Time::ZERO, |since| machine.now().since(since));
+            (core.spent().idle + still).as_seconds()
+        };
+        let idle_s: f64 = machine.cores().iter().map(idle).sum();
         let io_s: f64 = machine.cores().iter().map(|core| core.spent().device.as_seconds()).sum();
         let busy_s = seconds * machine.cores().len() as f64 - idle_s - io_s;
         let cycles = busy_s * machine.spec().host.core.frequency.as_hz() as f64;
@@ -117,6 +126,8 @@ impl Summary {
                 lsq_full_events: sum(|stats| stats.lsq_full.get()),
                 branches: sum(|stats| stats.branches.get()),
                 mispredictions: sum(|stats| stats.mispredictions.get()),
+                passed_over: sum(|stats| stats.passed_over.get()),
+                passed_over_ns: machine.cores().iter().map(|core| core.spent().passed_over.as_ps()).sum::<u64>() / 1000,
             },
         }
     }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use cxlab_access::{Consumer, Peer, Ring};
-use cxlab_model::frontend::{Answers, Live, Reader, RecordSource, Replay};
+use cxlab_model::frontend::{Answers, Guest, Live, Replay};
 use cxlab_model::machine::{AddressRange, Region, Retraining};
 use cxlab_model::summary::{Series, Summary};
 use cxlab_model::{Machine, MachineSpec, ModelError};
@@ -25,6 +25,8 @@ struct LiveJob {
     /// descriptor of the ring, inherited
     ring_fd: i32,
     qemu_pid: u32,
+    /// vCPUs, a core for each
+    cpus: u16,
     machine: String,
     nodes: Vec<NodeRanges>,
     /// CXL regions that the guest's Linux committed
@@ -48,6 +50,7 @@ struct NodeRanges {
 #[derive(Deserialize, serde::Serialize)]
 struct Recorded {
     machine: String,
+    cpus: u16,
     nodes: Vec<NodeRanges>,
     regions: Vec<Region>,
     retrainings: Vec<Retraining>,
@@ -85,23 +88,24 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     let consumer = Consumer::new(Ring::open(fd).map_err(ring_error)?);
     let guest = Peer::open(job.qemu_pid).map_err(ring_error)?;
     let spec = MachineSpec::load(&job.machine)?;
-    let mut machine = Machine::with_regions(spec, 1, &ranges(&job.nodes), &job.regions)?;
+    let mut machine = Machine::with_regions(spec, job.cpus, &ranges(&job.nodes), &job.regions)?;
     job.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     consumer.header().consumer_pid.store(std::process::id(), Release);
     let mut live = Live::new(consumer, guest, stop);
     if let Some(path) = &job.record {
-        let LiveJob { machine, nodes, regions, retrainings, .. } = job;
-        let recorded = Recorded { machine, nodes, regions, retrainings };
+        let LiveJob { machine, cpus, nodes, regions, retrainings, .. } = job;
+        let recorded = Recorded { machine, cpus, nodes, regions, retrainings };
         let description = serde_json::to_string(&recorded).expect("plain data is JSON");
         live.record(path, &description)?;
     }
     let mut partial = Partial::new(&job.out);
     let mut series = Series::new(&machine);
-    let reader = run(&mut machine, live, |machine| {
+    let mut guest = Guest::new(live, job.cpus);
+    guest.run(&mut machine, |machine| {
         series.look(machine);
         partial.look(machine)
     })?;
-    let live = reader.into_source();
+    let live = guest.into_source();
     let cut_short = live.was_cut_short();
     live.finish()?;
     let mut whole = summary(&machine, !cut_short);
@@ -116,24 +120,14 @@ pub fn replay(job: &str) -> Result<String, ModelError> {
     let source = Replay::open(&job.trace, answers)?;
     let recorded: Recorded = serde_json::from_str(source.description()).map_err(|error| bad_job(&error))?;
     let spec = MachineSpec::load(job.machine.as_deref().unwrap_or(&recorded.machine))?;
-    let mut machine = Machine::with_regions(spec, 1, &ranges(&recorded.nodes), &recorded.regions)?;
+    let mut machine = Machine::with_regions(spec, recorded.cpus, &ranges(&recorded.nodes), &recorded.regions)?;
     recorded.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
-    let reader = run(&mut machine, source, |_| Ok(()))?;
-    let compared = reader.source().compared();
+    let mut guest = Guest::new(source, recorded.cpus);
+    guest.run(&mut machine, |_| Ok(()))?;
+    let compared = guest.source().compared();
     let mut whole = summary(&machine, true);
     whole["answers_compared"] = compared.into();
     Ok(whole.to_string())
-}
-
-fn run<S: RecordSource>(
-    machine: &mut Machine,
-    source: S,
-    look: impl FnMut(&Machine) -> Result<(), ModelError>,
-) -> Result<Reader<S>, ModelError> {
-    let mut feeds = [Reader::new(source)];
-    machine.run(&mut feeds, look)?;
-    let [reader] = feeds;
-    Ok(reader)
 }
 
 fn summary(machine: &Machine, complete: bool) -> Value {

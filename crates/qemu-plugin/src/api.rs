@@ -61,7 +61,6 @@ pub type MemoryCallback = unsafe extern "C" fn(c_uint, MemoryInfo, u64, *mut c_v
 
 unsafe extern "C" {
     pub fn qemu_plugin_register_vcpu_init_cb(id: PluginId, callback: VcpuCallback);
-    pub fn qemu_plugin_register_vcpu_idle_cb(id: PluginId, callback: VcpuCallback);
     pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, callback: unsafe extern "C" fn(PluginId, *mut Block));
     pub fn qemu_plugin_register_atexit_cb(
         id: PluginId,

@@ -1,6 +1,8 @@
-//! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>`.
+//! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`.
 
 use std::os::fd::RawFd;
+
+use cxlab_access::Vcpu;
 
 /// Which instructions go to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +37,20 @@ pub struct Arguments {
     pub idle: Idle,
     /// CXL windows of the machine, each with a memory backend `window<n>`
     pub windows: u32,
+    /// vCPUs, 1 to 8
+    pub vcpus: usize,
+    /// how far a vCPU may be ahead of the one that is most behind [ps]
+    pub skew_ps: u64,
 }
 
-const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>";
+const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, vcpus=<1 to 8>, \
+                     skew=<ps>";
 
 impl Arguments {
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let (mut ring, mut detail, mut tsc_hz) = (None, None, None);
         let (mut step_ps, mut idle, mut windows) = (1000, Idle::Jump, 0);
+        let (mut vcpus, mut skew_ps) = (1, 2_000_000);
         for word in words {
             let refuse = || format!("`{word}` is no argument; valid: {VALID}");
             let (key, value) = word.split_once('=').ok_or_else(refuse)?;
@@ -56,6 +64,10 @@ impl Arguments {
                 ("idle", "jump") => idle = Idle::Jump,
                 ("idle", "pace") => idle = Idle::Pace,
                 ("windows", count) => windows = count.parse().map_err(|_| refuse())?,
+                ("vcpus", count) => {
+                    vcpus = count.parse().ok().filter(|n| (1..=Vcpu::MOST).contains(n)).ok_or_else(refuse)?;
+                }
+                ("skew", ps) => skew_ps = ps.parse().ok().filter(|ps| *ps > 0).ok_or_else(refuse)?,
                 _ => return Err(refuse()),
             }
         }
@@ -67,6 +79,8 @@ impl Arguments {
             step_ps,
             idle,
             windows,
+            vcpus,
+            skew_ps,
         })
     }
 }
@@ -81,13 +95,15 @@ mod tests {
 
     #[test]
     fn arguments_are_read_or_refused_by_name() {
-        let arguments = parse("ring=7,detail=marker,tsc=2400000000,idle=pace,windows=2").unwrap();
+        let arguments = parse("ring=7,detail=marker,tsc=2400000000,idle=pace,windows=2,vcpus=4,skew=500000").unwrap();
         assert_eq!((arguments.ring, arguments.detail, arguments.tsc_hz), (7, Detail::Marker, 2_400_000_000));
         assert_eq!((arguments.step_ps, arguments.idle, arguments.windows), (1000, Idle::Pace, 2));
+        assert_eq!((arguments.vcpus, arguments.skew_ps), (4, 500_000));
         for (text, wanted) in [
             ("detail=all,tsc=1", "`ring=` is missing"),
             ("ring=7,detail=some,tsc=1", "`detail=some` is no argument"),
             ("ring=7,detail=all,tsc=0", "`tsc=0`"),
+            ("ring=7,detail=all,tsc=1,vcpus=9", "`vcpus=9`"),
             ("ring", "`ring` is no argument"),
         ] {
             assert!(parse(text).unwrap_err().contains(wanted), "{text}");

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! QEMU asks the accelerator's class for the time; its three functions are replaced (measured on 10.0.2: slots
-//! 24, 25, 26 of `tcg-accel-ops`, behind slot 23, which must be `tcg_handle_interrupt`). Time never runs
+//! 24, 25, 26 of `tcg-accel-ops`, behind slot 23, which must be `tcg_handle_interrupt`; slot 17 is asked whether a
+//! vCPU is idle, slot 23 itself raises interrupts: `idle.rs`, `turns.rs`). Time never runs
 //! backwards: what was once shown is a floor for all that follows.
 //!
 //! QEMU's main loop runs timers, too, whenever it happens to wake: it is shown the time up to which the vCPU has run
@@ -20,8 +21,9 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 use crate::api::{self, Counter};
 use crate::arguments::Arguments;
-use crate::{mode, progress, qemu};
+use crate::{idle, mode, progress, qemu, turns};
 
+const THREAD_IS_IDLE: usize = 17;
 const HANDLE_INTERRUPT: usize = 23;
 const GET_VIRTUAL_CLOCK: usize = 24;
 const SET_VIRTUAL_CLOCK: usize = 25;
@@ -94,6 +96,13 @@ pub fn hook() -> Result<(), String> {
                         (is the accelerator TCG without icount?)"
                 .into());
         }
+        if !(*class.add(THREAD_IS_IDLE)).is_null() {
+            return Err("the accelerator of this QEMU has its own mind of when a vCPU is idle: its clock cannot be \
+                        hooked (is it TCG without icount?)"
+                .into());
+        }
+        *class.add(THREAD_IS_IDLE) = idle::thread_is_idle as *mut c_void;
+        *class.add(HANDLE_INTERRUPT) = turns::handle_interrupt as *mut c_void;
         *class.add(GET_VIRTUAL_CLOCK) = virtual_clock as *mut c_void;
         *class.add(SET_VIRTUAL_CLOCK) = set_virtual_clock as *mut c_void;
         *class.add(GET_ELAPSED_TICKS) = elapsed_ticks as *mut c_void;
@@ -171,13 +180,16 @@ unsafe extern "C" fn look_at_timers(vcpu: u32, _data: *mut c_void) {
     // SAFETY: a counter of ours.
     unsafe { api::qemu_plugin_u64_set(spec().since_look, vcpu, 0) };
     progress::show(now_ps());
-    run_due_timers();
+    run_due_timers(vcpu as usize);
+    if turns::several() {
+        qemu::end_turn(vcpu as usize);
+    }
 }
 
 /// Let the vCPU, whose thread this is, run the timers that are due before its next block.
-pub fn run_due_timers() {
+pub fn run_due_timers(vcpu: usize) {
     if qemu::next_timer_in_ns() == Some(0) {
-        qemu::run_timers_soon();
+        qemu::run_timers_soon(vcpu);
     } else {
         RUN_UNTIL.fetch_max(SHOWN.load(Acquire), AcqRel);
     }

@@ -1,7 +1,7 @@
 //! Idling: a vCPU that waits for an interrupt jumps to the next timer instead of waiting for the host's clock.
 //!
 //! ```text
-//!   vCPU halts --> wake us --> [big lock] model settles --> request in flight? stand still, look again
+//!   vCPUs halt --> wake us --> [big lock] model settles --> request in flight? stand still, look again
 //!                                                       --> else time := next timer, run it --> vCPU wakes
 //! ```
 //!
@@ -12,10 +12,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use crate::api::PluginId;
 use crate::arguments::Idle;
-use crate::qemu::{self, BigLock};
-use crate::{clock, device, mode, stream};
+use crate::qemu::{self, BigLock, Cpu};
+use crate::{clock, device, mode, stream, turns};
 
 static HALTED: Mutex<bool> = Mutex::new(false);
 static WAKE: Condvar = Condvar::new();
@@ -33,10 +32,14 @@ pub fn start() {
     std::thread::Builder::new().name("cxlab-idle".into()).spawn(watch).expect("a thread can be started");
 }
 
-/// QEMU: the vCPU halts. The big lock is held, so the watcher gets its turn when QEMU waits.
-pub unsafe extern "C" fn vcpu_idle(_id: PluginId, _vcpu: u32) {
-    *HALTED.lock().expect("nobody panics with it") = true;
-    WAKE.notify_one();
+/// QEMU: is the thread of this vCPU, which has nothing to do, idle? It is asked for one after the other until one is
+/// not; the big lock is held, so the watcher gets its turn when QEMU waits.
+pub unsafe extern "C" fn thread_is_idle(cpu: Cpu) -> bool {
+    if cpu == qemu::cpu(turns::vcpus() - 1) {
+        *HALTED.lock().expect("nobody panics with it") = true;
+        WAKE.notify_one();
+    }
+    true
 }
 
 fn watch() {
@@ -61,7 +64,7 @@ fn step() -> Option<Duration> {
     }
     let detail = mode::in_detail();
     if detail {
-        stream::with(stream::Stream::settle);
+        stream::with(stream::Stream::settle_all);
     }
     if device::look(&lock).in_flight > 0 {
         return Some(PAUSE);

@@ -1,7 +1,7 @@
 //! The QEMU plugin: tells the model what the guest executes, and the guest what time it is.
 //!
 //! ```text
-//!   QEMU (one vCPU thread)                                                    model process
+//!   QEMU (vCPUs take turns)                                                   model process
 //!   translate.rs  a block is translated -> Define, its callbacks are laid      |
 //!   stream.rs     block entered, memory touched, clock read  ------ ring ----> | timing
 //!                 sync point: time of the one before        <---- answers ---- |
@@ -10,12 +10,13 @@
 //!   idle.rs       nothing to do: jump to the next timer; a request in flight: stand still
 //!   device.rs     are requests in flight?
 //!   mode.rs       is there detail now?
+//!   turns.rs      which vCPU runs, and until when
 //!   region.rs     detail begins and ends: markers, flushing translations
 //!   window.rs     RAM over the CXL windows
 //!   qemu.rs       QEMU's own functions that the plugin interface does not offer, checked at start
 //! ```
 //!
-//! It does not model timing, and it knows one vCPU. Its source is QEMU 10.0's plugin interface, version 4
+//! It does not model timing. Its source is QEMU 10.0's plugin interface, version 4
 //! (docs/devel/tcg-plugins.rst), and measurements on 10.0.2.
 //!
 //! Licence: GPL-2.0-or-later, as QEMU.
@@ -32,6 +33,7 @@ mod qemu;
 mod region;
 mod stream;
 mod translate;
+mod turns;
 mod window;
 
 use std::ffi::{CStr, c_char, c_int};
@@ -68,6 +70,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
 
 fn install(id: PluginId, arguments: &arguments::Arguments) -> Result<(), String> {
     qemu::check()?;
+    turns::start(arguments);
     stream::open(arguments)?;
     clock::start(arguments);
     region::start(arguments);
@@ -76,13 +79,15 @@ fn install(id: PluginId, arguments: &arguments::Arguments) -> Result<(), String>
     unsafe {
         api::qemu_plugin_register_vcpu_init_cb(id, vcpu_init);
         api::qemu_plugin_register_vcpu_tb_trans_cb(id, translate::block);
-        api::qemu_plugin_register_vcpu_idle_cb(id, idle::vcpu_idle);
         api::qemu_plugin_register_atexit_cb(id, at_exit, std::ptr::null_mut());
     }
     Ok(())
 }
 
 unsafe extern "C" fn vcpu_init(_id: PluginId, vcpu: u32) {
+    if turns::several() {
+        qemu::share_blocks(vcpu as usize);
+    }
     if vcpu == 0 {
         if let Err(message) = clock::hook() {
             eprintln!("cxlab plugin: {message}");

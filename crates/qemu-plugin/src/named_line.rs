@@ -90,14 +90,17 @@ unsafe extern "C" fn on_named_line(vcpu: u32, data: *mut c_void) {
     let page = address >> PAGE_SHIFT << PAGE_SHIFT;
     let Some(physical) = qemu::physical_page(vcpu, page) else { return };
     stream::with(|stream| {
-        stream.access(MemoryAccess {
-            instruction: *index,
-            size_log2: LINE_SHIFT,
-            store: pushes_out(code.mnemonic()),
-            physical: physical + (address - page),
-            virtual_page: address >> PAGE_SHIFT,
-            device: false,
-        });
+        stream.access(
+            vcpu as usize,
+            MemoryAccess {
+                instruction: *index,
+                size_log2: LINE_SHIFT,
+                store: pushes_out(code.mnemonic()),
+                physical: physical + (address - page),
+                virtual_page: address >> PAGE_SHIFT,
+                device: false,
+            },
+        );
     });
 }
 

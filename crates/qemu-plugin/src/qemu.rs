@@ -47,6 +47,10 @@ functions! {
     cpu_physical_memory_is_io: fn(u64) -> bool;
     tb_flush: fn(Cpu);
     tcg_handle_interrupt: fn(Cpu, c_int);
+    tcg_cpu_init_cflags: fn(Cpu, bool);
+    cpu_exit: fn(Cpu);
+    cpu_has_work: fn(Cpu) -> bool;
+    cpu_loop_exit_restore: fn(Cpu, usize);
     qmp_x_query_virtio: fn(*mut c_void) -> *mut VirtioList;
     qapi_free_VirtioInfoList: fn(*mut VirtioList);
     qmp_x_query_virtio_queue_status: fn(*const c_char, u16, *mut c_void) -> *mut VirtQueueStatus;
@@ -151,10 +155,29 @@ pub fn functions() -> &'static Functions {
     FUNCTIONS.get().expect("check comes first")
 }
 
-/// vCPU 0, the only one.
-pub fn cpu() -> Cpu {
+/// A vCPU by its number.
+pub fn cpu(vcpu: usize) -> Cpu {
     // SAFETY: a look-up by index.
-    unsafe { (functions().qemu_get_cpu)(0) }
+    unsafe { (functions().qemu_get_cpu)(vcpu as c_int) }
+}
+
+/// End the vCPU's turn behind its current block.
+pub fn end_turn(vcpu: usize) {
+    // SAFETY: sets flags of a vCPU that exists.
+    unsafe { (functions().cpu_exit)(cpu(vcpu)) };
+}
+
+/// Whether an interrupt waits for the vCPU.
+pub fn has_work(vcpu: usize) -> bool {
+    // SAFETY: looks at a vCPU that exists.
+    unsafe { (functions().cpu_has_work)(cpu(vcpu)) }
+}
+
+/// Where vCPUs share a thread, QEMU writes a vCPU's number into its blocks, but blocks are common to all: have it
+/// translate as if each had a thread of its own. Called on the vCPU's thread, before its first block.
+pub fn share_blocks(vcpu: usize) {
+    // SAFETY: sets the flags that translations of a vCPU that exists begin with.
+    unsafe { (functions().tcg_cpu_init_cflags)(cpu(vcpu), true) };
 }
 
 /// The physical page behind a virtual one, if it is memory.
@@ -198,20 +221,20 @@ pub fn run_timers(_lock: &BigLock) {
     unsafe { (functions().qemu_clock_run_timers)(VIRTUAL_CLOCK) };
 }
 
-/// Let the vCPU run the timers that are due, before its next block.
-pub fn run_timers_soon() {
+/// Let this vCPU run the timers that are due, before its next block.
+pub fn run_timers_soon(vcpu: usize) {
     unsafe extern "C" fn run(_cpu: Cpu, _data: u64) {
         // SAFETY: work on a vCPU runs under the big lock.
         unsafe { (functions().qemu_clock_run_timers)(VIRTUAL_CLOCK) };
     }
     // SAFETY: queues work on a vCPU that exists.
-    unsafe { (functions().async_run_on_cpu)(cpu(), run, 0) };
+    unsafe { (functions().async_run_on_cpu)(cpu(vcpu), run, 0) };
 }
 
-/// Run `work` with all vCPUs stopped, as soon as the current block ends.
-pub fn run_exclusively(work: Work) {
+/// Run `work` with all vCPUs stopped, as soon as this vCPU's block ends.
+pub fn run_exclusively(vcpu: usize, work: Work) {
     // SAFETY: queues work on a vCPU that exists.
-    unsafe { (functions().async_safe_run_on_cpu)(cpu(), work, 0) };
+    unsafe { (functions().async_safe_run_on_cpu)(cpu(vcpu), work, vcpu as u64) };
 }
 
 /// Whether all vCPUs wait for an interrupt. The caller holds the big lock.

@@ -46,26 +46,26 @@ fn effect(detail: Detail, marker: Marker, in_detail: bool) -> Effect {
 }
 
 /// A marker is executed.
-pub unsafe extern "C" fn on_marker(_vcpu: u32, data: *mut c_void) {
+pub unsafe extern "C" fn on_marker(vcpu: u32, data: *mut c_void) {
     let marker = Marker::from_id(data as u16).expect("only markers get this callback");
     let detail = *DETAIL.get().expect("start comes first");
     match effect(detail, marker, mode::in_detail()) {
         Effect::Begin => {
             BEGINS_WITH.store(marker.id(), Release);
-            qemu::run_exclusively(begin);
+            qemu::run_exclusively(vcpu as usize, begin);
         }
         Effect::End => {
-            stream::with(|stream| stream.finish(marker));
-            qemu::run_exclusively(flush);
+            stream::with(|stream| stream.finish(vcpu as usize, marker));
+            qemu::run_exclusively(vcpu as usize, flush);
         }
-        Effect::Tell => stream::with(|stream| stream.mark(marker)),
+        Effect::Tell => stream::with(|stream| stream.mark(vcpu as usize, marker)),
         Effect::Nothing => {}
     }
 }
 
-unsafe extern "C" fn begin(cpu: Cpu, _data: u64) {
+unsafe extern "C" fn begin(cpu: Cpu, vcpu: u64) {
     let marker = Marker::from_id(BEGINS_WITH.load(Acquire)).expect("on_marker stored one");
-    stream::with(|stream| stream.begin(marker));
+    stream::with(|stream| stream.begin(vcpu as usize, marker));
     // SAFETY: all vCPUs are stopped.
     unsafe { (qemu::functions().tb_flush)(cpu) };
 }

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! QEMU runs ahead of the model by at most an interval and what the ring holds. The time that timers see at a
-//! sync point is the model's at the one before: the order is fixed, whoever is faster. One thread writes at a
-//! time: the vCPU's, or the idle one while the vCPU is halted under the big lock.
+//! sync point is the model's at an earlier one: the order is fixed, whoever is faster. Each vCPU has sync points of its
+//! own. One thread writes at a time: that of the vCPUs, or the idle one while all are halted under the big lock.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_void};
@@ -15,14 +15,16 @@ use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
 use cxlab_access::record::MemoryAccess;
-use cxlab_access::ring::{CAPACITY, Reply};
-use cxlab_access::{BlockId, Marker, Peer, PeerGone, Producer, Record, Ring};
+use cxlab_access::ring::{CAPACITY, Reply, sync_lag};
+use cxlab_access::{BlockId, Marker, Peer, PeerGone, Producer, Record, Ring, Vcpu};
 
 use crate::arguments::Arguments;
-use crate::qemu::BigLock;
+use crate::qemu::{self, BigLock, Cpu};
+use crate::turns::{self, Turn, Turns};
 use crate::{api, clock, device, mode, progress};
 
-/// Simulated time between two sync points [ps]: timers are late by at most two of them.
+/// Simulated time between two sync points of a vCPU [ps]: timers are late by at most two of them, three where there are
+/// several vCPUs.
 const INTERVAL_PS: u64 = 2_000_000;
 /// Bounds on the instructions between two sync points.
 const QUANTUM: std::ops::RangeInclusive<u64> = 500..=20_000;
@@ -31,21 +33,34 @@ const ATTACH: Duration = Duration::from_secs(60);
 /// Exit status of a QEMU that ends because the model did, sysexits.h EX_SOFTWARE.
 const MODEL_GONE: i32 = 70;
 
+/// The sync points of one vCPU.
+#[derive(Clone, Copy)]
+struct Syncs {
+    /// so far
+    count: u64,
+    /// instructions since the last one
+    since: u64,
+    /// instructions in an interval, follows the pace
+    quantum: u64,
+}
+
+impl Syncs {
+    const START: Syncs = Syncs { count: 0, since: 0, quantum: *QUANTUM.start() };
+}
+
 pub struct Stream {
     producer: Producer,
     peer: Option<Peer>,
     next_block: u32,
-    /// sync points so far
-    syncs: u64,
+    turns: Turns,
+    syncs: Vec<Syncs>,
+    /// instructions of the block that was entered last
+    in_block: u64,
     /// questions for the clock so far
     clock_reads: u64,
-    /// instructions since the last sync point
-    since_sync: u64,
-    /// instructions in the interval before
-    last_interval: u64,
-    /// instructions in an interval, follows the cycles per instruction
-    quantum: u64,
-    /// the model's time at the last answer [ps]
+    /// the latest clock read [ps]: no later one is earlier, on whichever vCPU
+    last_read_ps: u64,
+    /// the model's time at the latest answer [ps]
     model_ps: u64,
     /// the guest's time minus the model's [ps]
     offset_ps: u64,
@@ -102,11 +117,11 @@ impl Stream {
             producer,
             peer: None,
             next_block: 0,
-            syncs: 0,
+            turns: Turns::new(),
+            syncs: vec![Syncs::START; turns::vcpus()],
+            in_block: 0,
             clock_reads: 0,
-            since_sync: 0,
-            last_interval: 0,
-            quantum: *QUANTUM.start(),
+            last_read_ps: 0,
             model_ps: 0,
             offset_ps: 0,
             last: [None; 2],
@@ -134,15 +149,16 @@ impl Stream {
     }
 
     #[inline]
-    fn push(&mut self, record: Record) {
+    fn push(&mut self, vcpu: usize, record: Record) {
         let peer = self.peer.as_ref().expect("detail attaches first");
-        if let Err(gone) = self.producer.push(record, peer) {
+        if let Err(gone) = self.producer.push(Vcpu::new(vcpu), record, peer) {
             or_quit(Err(gone))
         }
     }
 
-    /// Detail begins at `marker`: the guest's clock stands until the model moves it.
-    pub fn begin(&mut self, marker: Marker) {
+    /// Detail begins at `marker`: the guest's clock stands until the model moves it. Whoever else does anything is told
+    /// of when it does.
+    pub fn begin(&mut self, vcpu: usize, marker: Marker) {
         self.attach();
         // What was answered before is no concern of this region.
         device::look(&BigLock::take());
@@ -150,23 +166,34 @@ impl Stream {
         mode::set_detail(true);
         clock::stand_at(now_ps);
         self.offset_ps = now_ps - self.model_ps;
-        self.push(Record::Mark { marker });
+        self.halt_others(vcpu);
+        self.enter(vcpu);
+        self.push(vcpu, Record::Mark { marker });
         self.producer.publish();
-        self.since_sync = 0;
+        self.syncs[vcpu].since = 0;
     }
 
     /// Detail ends at `marker`: the guest's clock stands where the model's does.
-    pub fn finish(&mut self, marker: Marker) {
-        self.settle();
+    pub fn finish(&mut self, vcpu: usize, marker: Marker) {
+        self.halt_others(vcpu);
+        self.settle(vcpu);
         clock::count_from_here();
         mode::set_detail(false);
-        self.mark(marker);
+        self.mark(vcpu, marker);
+    }
+
+    fn halt_others(&mut self, vcpu: usize) {
+        for other in (0..turns::vcpus()).filter(|other| *other != vcpu) {
+            if !turns::is_halted(other) {
+                self.halt(other);
+            }
+        }
     }
 
     /// Tell the model of a marker that changes nothing about detail.
-    pub fn mark(&mut self, marker: Marker) {
+    pub fn mark(&mut self, vcpu: usize, marker: Marker) {
         self.attach();
-        self.push(Record::Mark { marker });
+        self.push(vcpu, Record::Mark { marker });
         self.producer.publish();
     }
 
@@ -176,37 +203,55 @@ impl Stream {
         self.next_block += 1;
         let length = u16::try_from(code.len()).expect("a block has at most 512 instructions of 15 bytes");
         let peer = self.peer.as_ref().expect("detail attaches first");
-        or_quit(self.producer.define(Record::Define { block, pc, length }, code, peer));
+        or_quit(self.producer.define(Vcpu::default(), Record::Define { block, pc, length }, code, peer));
         block
     }
 
+    /// Whether `vcpu` may run; what woke it is told.
     #[inline]
-    fn block(&mut self, block: BlockId, instructions: u64) {
-        self.push(Record::Block { block });
-        self.last = [None; 2];
-        self.since_sync += instructions;
-        if self.since_sync >= self.quantum {
-            self.sync();
+    fn enter(&mut self, vcpu: usize) -> bool {
+        match self.turns.enter(vcpu) {
+            Turn::Run => true,
+            Turn::Wake { speaker } => {
+                self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
+                true
+            }
+            Turn::Leave => false,
         }
     }
 
-    fn sync(&mut self) {
-        self.syncs += 1;
-        self.push(Record::Sync { sequence: self.syncs });
+    #[inline]
+    fn block(&mut self, vcpu: usize, block: BlockId, instructions: u64) {
+        self.push(vcpu, Record::Block { block });
+        self.last = [None; 2];
+        self.in_block = instructions;
+        self.turns.execute(vcpu, instructions);
+        let syncs = &mut self.syncs[vcpu];
+        syncs.since += instructions;
+        if syncs.since >= syncs.quantum {
+            self.sync(vcpu);
+        }
+    }
+
+    fn sync(&mut self, vcpu: usize) {
+        self.syncs[vcpu].count += 1;
+        let sequence = self.syncs[vcpu].count;
+        self.turns.sync(vcpu, sequence);
+        self.push(vcpu, Record::Sync { sequence });
         self.producer.publish();
-        if self.syncs > 1 {
-            let ps = self.wait(Reply::Sync, self.syncs - 1);
-            self.follow_pace(ps.saturating_sub(self.model_ps));
+        let lag = sync_lag(turns::vcpus());
+        if sequence > lag {
+            let ps = self.wait(Reply::Sync(Vcpu::new(vcpu)), sequence - lag);
+            let pace_ps = self.turns.synced(vcpu, sequence - lag, ps);
+            self.syncs[vcpu].quantum = (INTERVAL_PS / pace_ps).clamp(*QUANTUM.start(), *QUANTUM.end());
             self.show(ps);
         }
-        self.last_interval = std::mem::take(&mut self.since_sync);
-        clock::run_due_timers();
-    }
-
-    /// Choose the next interval's instructions from the time that the last one took.
-    fn follow_pace(&mut self, took_ps: u64) {
-        let wanted = self.last_interval * INTERVAL_PS / took_ps.max(1);
-        self.quantum = wanted.clamp(*QUANTUM.start(), *QUANTUM.end());
+        self.syncs[vcpu].since = 0;
+        clock::run_due_timers(vcpu);
+        // One that has been woken by somebody else gets its turn.
+        if turns::several() && turns::any_halted() {
+            qemu::end_turn(vcpu);
+        }
     }
 
     fn wait(&mut self, reply: Reply, sequence: u64) -> u64 {
@@ -221,43 +266,66 @@ impl Stream {
 
     /// An instruction touches a line.
     #[inline]
-    pub fn access(&mut self, access: MemoryAccess) {
-        self.push(Record::Access(access));
+    pub fn access(&mut self, vcpu: usize, access: MemoryAccess) {
+        self.push(vcpu, Record::Access(access));
     }
 
     /// The instruction is about to read the clock: let the model catch up.
-    fn read_clock(&mut self, instruction: u16) {
+    fn read_clock(&mut self, vcpu: usize, instruction: u16) {
         self.clock_reads += 1;
-        self.push(Record::ClockRead { instruction, sequence: self.clock_reads });
+        self.push(vcpu, Record::ClockRead { instruction, sequence: self.clock_reads });
         let ps = self.wait(Reply::Clock, self.clock_reads);
-        self.show(ps);
-        clock::set_clock_read(self.offset_ps + ps);
+        self.answered(vcpu, ps);
+        self.last_read_ps = self.last_read_ps.max(self.offset_ps + ps);
+        clock::set_clock_read(self.last_read_ps);
     }
 
-    /// Let the model commit all that was told, and show its time.
-    pub fn settle(&mut self) {
+    /// Let the model commit all that `vcpu` did, and show its time.
+    fn settle(&mut self, vcpu: usize) {
         self.clock_reads += 1;
-        self.push(Record::Settle { sequence: self.clock_reads });
+        self.push(vcpu, Record::Settle { sequence: self.clock_reads });
         let ps = self.wait(Reply::Clock, self.clock_reads);
+        self.answered(vcpu, ps);
+    }
+
+    /// The model has answered a question of this moment.
+    fn answered(&mut self, vcpu: usize, ps: u64) {
+        self.turns.answered(vcpu, ps);
         self.show(ps);
     }
 
-    /// The vCPU had nothing to do until the guest's time `until_ps`.
+    /// The same of all vCPUs, which halt.
+    pub fn settle_all(&mut self) {
+        for vcpu in 0..turns::vcpus() {
+            self.settle(vcpu);
+        }
+    }
+
+    /// No vCPU had anything to do until the guest's time `until_ps`.
     pub fn idle(&mut self, until_ps: u64) {
         let until_ps = until_ps - self.offset_ps;
-        self.push(Record::Idle { until_ps });
+        let speaker = turns::speaker();
+        self.push(speaker, Record::Idle { until_ps });
+        self.turns.idle(speaker, until_ps);
         self.show(until_ps);
     }
 
+    /// The vCPU waits for an interrupt.
+    fn halt(&mut self, vcpu: usize) {
+        self.push(vcpu, Record::Halt);
+        turns::halt(vcpu);
+    }
+
     /// A device has served a request while time stood still.
-    fn device_served(&mut self, service_ps: u64) {
-        self.push(Record::Device { service_ps });
+    fn device_served(&mut self, vcpu: usize, service_ps: u64) {
+        self.push(vcpu, Record::Device { service_ps });
+        self.turns.stand(vcpu, service_ps);
     }
 
     /// Nothing more will come.
     pub fn end(&mut self) {
         if self.peer.is_some() && !std::mem::replace(&mut self.ended, true) {
-            self.push(Record::End);
+            self.push(turns::speaker(), Record::End);
             self.producer.publish();
         }
     }
@@ -277,23 +345,64 @@ impl BlockData {
     }
 }
 
-/// A block is entered.
+/// A block is entered by the only vCPU.
 pub unsafe extern "C" fn on_block(_vcpu: u32, data: *mut c_void) {
     if mode::in_detail() {
         let data = data as u64;
-        with(|stream| stream.block(BlockId(data as u32), data >> 32));
+        with(|stream| stream.block(0, BlockId(data as u32), data >> 32));
     }
 }
 
-/// An instruction reads the clock.
+/// An instruction of the only vCPU reads the clock.
 pub unsafe extern "C" fn on_clock_read(_vcpu: u32, instruction: *mut c_void) {
     if mode::in_detail() {
-        with(|stream| stream.read_clock(instruction as u16));
+        with(|stream| stream.read_clock(0, instruction as u16));
+    }
+}
+
+/// A block is entered by one of several: the vCPU, if it is to leave instead.
+pub unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
+    let (vcpu, data) = (vcpu as usize, data as u64);
+    if !mode::in_detail() {
+        return std::ptr::null_mut();
+    }
+    with(|stream| {
+        if !stream.enter(vcpu) {
+            return qemu::cpu(vcpu);
+        }
+        stream.block(vcpu, BlockId(data as u32), data >> 32);
+        std::ptr::null_mut()
+    })
+}
+
+/// An instruction of one of several reads the clock: the vCPU, if it is to leave before that.
+pub unsafe extern "C" fn reach_clock_read(vcpu: u32, instruction: *mut c_void) -> Cpu {
+    let (vcpu, instruction) = (vcpu as usize, instruction as u16);
+    if !mode::in_detail() {
+        return std::ptr::null_mut();
+    }
+    with(|stream| {
+        if stream.turns.is_most_behind(vcpu) {
+            stream.read_clock(vcpu, instruction);
+            return std::ptr::null_mut();
+        }
+        stream.push(vcpu, Record::Cut { instruction });
+        stream.turns.take_back(vcpu, stream.in_block - u64::from(instruction));
+        qemu::cpu(vcpu)
+    })
+}
+
+/// A vCPU is about to halt.
+pub unsafe extern "C" fn on_halt(vcpu: u32, _data: *mut c_void) {
+    let vcpu = vcpu as usize;
+    // With an interrupt at hand it goes on at once.
+    if mode::in_detail() && !qemu::has_work(vcpu) {
+        with(|stream| stream.halt(vcpu));
     }
 }
 
 /// An instruction has touched memory.
-pub unsafe extern "C" fn on_memory(_vcpu: u32, info: api::MemoryInfo, address: u64, instruction: *mut c_void) {
+pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u64, instruction: *mut c_void) {
     if !mode::in_detail() {
         return;
     }
@@ -314,19 +423,22 @@ pub unsafe extern "C" fn on_memory(_vcpu: u32, info: api::MemoryInfo, address: u
             }
             (api::qemu_plugin_hwaddr_phys_addr(place), api::qemu_plugin_hwaddr_is_io(place))
         };
-        stream.access(MemoryAccess {
-            instruction: instruction as u16,
-            // SAFETY: `info` is that of this callback.
-            size_log2: unsafe { api::qemu_plugin_mem_size_shift(info) } as u8,
-            store,
-            physical,
-            virtual_page: address >> 12,
-            device,
-        });
+        stream.access(
+            vcpu as usize,
+            MemoryAccess {
+                instruction: instruction as u16,
+                // SAFETY: `info` is that of this callback.
+                size_log2: unsafe { api::qemu_plugin_mem_size_shift(info) } as u8,
+                store,
+                physical,
+                virtual_page: address >> 12,
+                device,
+            },
+        );
         if device && store && !is_interrupt_controller(info, address) {
             let served = device::wait_for_requests();
             if served > 0 {
-                stream.device_served(served * device::SERVICE_PS);
+                stream.device_served(vcpu as usize, served * device::SERVICE_PS);
             }
         }
     });

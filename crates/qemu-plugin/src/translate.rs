@@ -6,10 +6,12 @@ use cxlab_access::Marker;
 
 use crate::api::{self, Block, Instruction, PluginId};
 use crate::stream::{self, BlockData};
-use crate::{clock, device, mode, named_line, region, window};
+use crate::{clock, device, mode, named_line, region, turns, window};
 
 /// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) [B].
 const LONGEST: usize = 15;
+/// HLT (Intel SDM vol. 2A).
+const HLT: u8 = 0xf4;
 
 /// QEMU has translated a block.
 pub unsafe extern "C" fn block(_id: PluginId, block: *mut Block) {
@@ -29,8 +31,9 @@ pub unsafe extern "C" fn block(_id: PluginId, block: *mut Block) {
     if detail {
         let id = stream::with(|stream| stream.define(pc, &code[..length]));
         let data = BlockData::new(id, count as u64).as_pointer();
+        let callback = if turns::several() { turns::on_block } else { stream::on_block };
         // SAFETY: the block is being translated; the callback lives as long as the process.
-        unsafe { api::qemu_plugin_register_vcpu_tb_exec_cb(block, stream::on_block, api::NO_REGISTERS, data) };
+        unsafe { api::qemu_plugin_register_vcpu_tb_exec_cb(block, callback, api::NO_REGISTERS, data) };
     } else {
         clock::instrument(block, count as u64);
     }
@@ -54,8 +57,12 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
         }
         if detail {
             if reads_clock(bytes) {
-                let callback = stream::on_clock_read;
+                let callback = if turns::several() { turns::on_clock_read } else { stream::on_clock_read };
                 api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, data);
+            }
+            if turns::several() && bytes == [HLT] {
+                let (callback, nothing) = (stream::on_halt, std::ptr::null_mut());
+                api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, nothing);
             }
             named_line::instrument(instruction, index, bytes);
             let (callback, access) = (stream::on_memory, api::READ_AND_WRITE);

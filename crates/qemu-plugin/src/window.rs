@@ -37,7 +37,7 @@ pub fn at_translation() {
     LAID.call_once(|| {
         if WINDOWS.load(Acquire) > 0 {
             // SAFETY: queues work on a vCPU that exists; work runs under the big lock.
-            unsafe { (functions().async_run_on_cpu)(qemu::cpu(), lay_all, 0) };
+            unsafe { (functions().async_run_on_cpu)(qemu::cpu(0), lay_all, 0) };
         }
     });
 }

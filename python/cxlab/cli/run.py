@@ -16,6 +16,7 @@ from cxlab.machine import (
     initramfs,
     kernel_image,
     placement,
+    processors,
     qemu,
     retraining,
     summary,
@@ -31,6 +32,8 @@ from cxlab.machine.run_directory import RunDirectory, write_json, write_parquet
 from cxlab.machine.topology import Attachment, Interleave, Managed, Topology, attach
 
 DEFAULT_MACHINE = "8468v-asic"
+#: A turn of this length costs the host little, and is short against what threads wait for each other.
+DEFAULT_SKEW = "2us"
 #: The host's PATH and language do not belong to the guest: a clean start, as env -i and a login shell would
 #: give.
 SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -46,7 +49,16 @@ SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 @click.option(
     "--machine", default=DEFAULT_MACHINE, show_default=True, metavar="NAME|FILE", help="See `cxlab machines`."
 )
-@click.option("--cpus", type=int, default=1, show_default=True, metavar="N", help="Processors of the guest.")
+@click.option(
+    "--cpus", type=int, default=1, show_default=True, metavar="N", help="Processors of the guest, 1 to 8."
+)
+@click.option(
+    "--skew",
+    default=DEFAULT_SKEW,
+    show_default=True,
+    metavar="TIME",
+    help="How far a processor may be ahead of the one most behind.",
+)
 @click.option(
     "--memory", metavar="NODE=SIZE,...", help="Size of each node; 2G where not given. dram=2G,cxl=2G"
 )
@@ -118,6 +130,7 @@ SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 def command(
     machine: str,
     cpus: int,
+    skew: str,
     memory: str | None,
     attachment: str,
     managed: str,
@@ -141,10 +154,6 @@ def command(
     with Interruption() as interruption:
         try:
             with interruption.allowed():
-                if cpus != 1:
-                    raise BadRequest(
-                        f"--cpus {cpus}: more than one processor is not modelled yet; use --cpus 1"
-                    )
                 if record is not None and detail == "off":
                     raise BadRequest("--record needs detail: there is no trace with --detail off")
                 for option, file in (("--json", json_file), ("--record", record)):
@@ -153,6 +162,8 @@ def command(
                             f"{option} {file}: the folder {file.absolute().parent} does not exist"
                         )
                 resolved = _load(machine)
+                cpus = processors.parse_cpus(cpus, resolved)
+                skew_ps = processors.parse_skew(skew)
                 node_bytes = placement.parse_memory(memory, resolved)
                 topology = Topology()
                 if Attachment(attachment) is Attachment.DEVICE:
@@ -184,6 +195,8 @@ def command(
             request = Request(
                 machine=resolved,
                 node_bytes=node_bytes,
+                cpus=cpus,
+                skew_ps=skew_ps,
                 program=Program(program, os.getcwd(), Identity.of_caller(), environment, policy),
                 detail=detail,
                 kernel=image.vmlinuz,

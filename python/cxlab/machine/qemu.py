@@ -1,4 +1,4 @@
-"""The QEMU command line: a q35 machine of several nodes and one vCPU, without KVM, booting the guest's init.
+"""The QEMU command line: a q35 machine of several nodes and 1 to 8 vCPUs, no KVM, booting the guest's init.
 
 What it does not have: a network, a disk, a display. Source of the recipe: QEMU 10.0's documentation (numa,
 hmat-lb, fsdev, virtserialport), and measurements with 10.0.2 that the tests repeat.
@@ -96,6 +96,8 @@ class Plugin:
     ring: int
     #: all, marker, off
     detail: str
+    #: how far a vCPU may be ahead of the one most behind [ps]
+    skew_ps: int
     #: jump: an idle guest is at its next timer at once; pace: no faster than the host, somebody may type
     idle: str
 
@@ -107,6 +109,8 @@ class Command:
     machine: Machine
     #: size of each node [bytes]
     node_bytes: tuple[int, ...]
+    #: vCPUs
+    cpus: int
     kernel: Path
     initramfs: Path
     #: descriptors of the ports' sockets, by name
@@ -124,9 +128,16 @@ class Command:
         return [
             PROGRAM,
             *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"),
-            *("-M", f"q35,hmat=on,cxl={'on' if self.topology.windows else 'off'}", "-accel", "tcg"),
+            *("-M", f"q35,hmat=on,cxl={'on' if self.topology.windows else 'off'}"),
             # Linux commits no CXL region where it sees a hypervisor: it could not make the caches forget.
-            *("-cpu", "max,hypervisor=off", "-smp", "1"),
+            *(
+                "-accel",
+                self._accelerator(),
+                "-cpu",
+                "max,hypervisor=off,monitor=off",
+                "-smp",
+                str(self.cpus),
+            ),
             # The same date in every boot, or no two are alike; init sets the host's.
             *("-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"),
             *self._memory(),
@@ -146,6 +157,10 @@ class Command:
             *self._plugin(),
         ]
 
+    def _accelerator(self) -> str:
+        """Several vCPUs take turns on one thread: their order is the plugin's."""
+        return "tcg" if self.cpus == 1 else "tcg,thread=single"
+
     def _memory(self) -> list[str]:
         """The firmware's nodes; HMAT has the machine's figures, so Linux's tiers and distances are right."""
         of_devices = {window.node for window in self.topology.windows}
@@ -160,7 +175,11 @@ class Command:
                 _option("memory-backend-memfd", id=memory, size=f"{size // MIB}M", share="on"),
                 "-numa",
                 _option("node", nodeid=node.number, memdev=memory)
-                + (",cpus=0" if node.number == local.number else f",initiator={local.number}"),
+                + (
+                    f",cpus=0-{self.cpus - 1}"
+                    if node.number == local.number
+                    else f",initiator={local.number}"
+                ),
             ]
         for node in nodes:
             target = {"initiator": local.number, "target": node.number, "hierarchy": "memory"}
@@ -217,7 +236,7 @@ class Command:
         if self.plugin is None:
             return []
         settings = {"ring": self.plugin.ring, "detail": self.plugin.detail, "tsc": self.machine.tsc_hz}
-        settings["idle"] = self.plugin.idle
+        settings |= {"idle": self.plugin.idle, "vcpus": self.cpus, "skew": self.plugin.skew_ps}
         if self.topology.windows:
             settings["windows"] = len(self.topology.windows)
         return ["-plugin", _option(str(self.plugin.path).replace(",", ",,"), **settings)]

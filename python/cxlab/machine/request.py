@@ -21,6 +21,10 @@ class Request:
     machine: Machine
     #: size of each node [bytes]
     node_bytes: tuple[int, ...]
+    #: vCPUs, a core for each
+    cpus: int
+    #: how far a vCPU may be ahead of the one most behind [ps]
+    skew_ps: int
     program: guest.Program
     #: all, marker, off
     detail: str

@@ -116,6 +116,7 @@ class _Session:
         command = qemu.Command(
             machine=self.request.machine,
             node_bytes=self.request.node_bytes,
+            cpus=self.request.cpus,
             kernel=self.request.kernel,
             initramfs=self._initramfs(),
             ports=ends,
@@ -166,7 +167,8 @@ class _Session:
         self.ring = os.memfd_create("cxlab-ring", 0)
         os.ftruncate(self.ring, model().ring_bytes())
         typed = isinstance(self.input, guest.StreamInput) and os.isatty(0)
-        return qemu.Plugin(path, self.ring, self.request.detail, "pace" if typed else "jump")
+        idle = "pace" if typed else "jump"
+        return qemu.Plugin(path, self.ring, self.request.detail, self.request.skew_ps, idle)
 
     def _watch(self, descriptor: int, handler: Callable[[], None]) -> None:
         self.selector.register(descriptor, selectors.EVENT_READ, handler)
@@ -246,6 +248,7 @@ class _Session:
         job = {
             "ring_fd": self.ring,
             "qemu_pid": self.qemu.pid,
+            "cpus": self.request.cpus,
             "machine": self.request.machine.asked,
             "nodes": [{"node": places[node], "ranges": ranges} for node, ranges in event.nodes],
             "regions": [self._region(region) for region in event.regions],

@@ -3,8 +3,10 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use crate::record::Vcpu;
+
 /// "CXLRING" and the layout's version: a header of another version is refused.
-const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x01");
+const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x02");
 
 #[repr(C, align(64))]
 pub struct Aligned<T>(T);
@@ -19,8 +21,8 @@ impl<T> std::ops::Deref for Aligned<T> {
 /// Which of the producer's questions an answer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// time at a sync point
-    Sync,
+    /// time at a sync point of a vCPU
+    Sync(Vcpu),
     /// commit time of an instruction that reads the clock, or the time when all is committed
     Clock,
 }
@@ -45,6 +47,9 @@ impl Answer {
     }
 }
 
+/// Answers to sync points that are kept for each vCPU.
+const SYNC_ANSWERS: usize = 4;
+
 /// The shared words of a ring.
 #[repr(C)]
 pub struct Header {
@@ -56,9 +61,9 @@ pub struct Header {
     pub head: Aligned<AtomicU64>,
     /// next position to read [records], the consumer's
     pub tail: Aligned<AtomicU64>,
-    /// by parity of the sequence number: the producer asks for the answer before the last, and must not
+    /// for each vCPU by its sequence number: the producer asks for an answer that lies a few back, and must not
     /// read another when the consumer has been quick
-    sync: [Answer; 2],
+    sync: [[Answer; SYNC_ANSWERS]; Vcpu::MOST],
     clock: Answer,
     /// the guest's virtual time as last published [ps], for those who show progress
     pub virtual_ps: Aligned<AtomicU64>,
@@ -81,7 +86,7 @@ impl Header {
     #[must_use]
     pub(super) fn reply(&self, reply: Reply, sequence: u64) -> &Answer {
         match reply {
-            Reply::Sync => &self.sync[(sequence & 1) as usize],
+            Reply::Sync(vcpu) => &self.sync[vcpu.index()][sequence as usize % SYNC_ANSWERS],
             Reply::Clock => &self.clock,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use cxlab_access::record::Words;
 use cxlab_access::ring::Reply;
 use cxlab_access::trace::TraceWriter;
-use cxlab_access::{Consumer, Peer};
+use cxlab_access::{Consumer, Peer, Vcpu};
 
 use super::RecordSource;
 use crate::error::ModelError;
@@ -40,6 +40,14 @@ impl Live {
         self.cut_short
     }
 
+    #[inline]
+    fn keep(&mut self, words: Words) -> Result<Option<Words>, ModelError> {
+        if let Some(trace) = &mut self.trace {
+            trace.words(words)?;
+        }
+        Ok(Some(words))
+    }
+
     /// Give the trace its name, if there is one.
     pub fn finish(self) -> Result<(), ModelError> {
         if let Some(trace) = self.trace {
@@ -62,14 +70,20 @@ impl RecordSource for Live {
                 }
             },
         };
-        if let Some(trace) = &mut self.trace {
-            trace.words(words)?;
-        }
-        Ok(Some(words))
+        self.keep(words)
     }
 
-    fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
-        self.ring.answer(Reply::Sync, sequence, ps);
+    #[inline]
+    fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError> {
+        self.ring.pop().map_or(Ok(None), |words| self.keep(words))
+    }
+
+    fn is_recorded_elsewhere(&self) -> bool {
+        false
+    }
+
+    fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError> {
+        self.ring.answer(Reply::Sync(vcpu), sequence, ps);
         self.trace.as_mut().map_or(Ok(()), |trace| Ok(trace.answer(ps)?))
     }
 

@@ -1,4 +1,5 @@
-//! The reader: from records to steps. Which accesses belong to which instruction, and where a block was cut short.
+//! The reader: from the records of one vCPU to steps. Which accesses belong to which instruction, and where a block was
+//! cut short.
 //!
 //! ```text
 //!   Block 7, Access(2), Access(2), Access(5), Block 9     block 7 = i0 i1 i2* i3 i4 i5* i6
@@ -9,12 +10,16 @@
 //! So does an access to a device: QEMU translates its instruction once more, alone, without entering it as a
 //! block (`cpu_io_recompile`, CF_MEMI_ONLY), and goes on behind it in another block.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
+
 use cxlab_access::record::{MemoryAccess, Words};
 use cxlab_access::{BlockId, Marker, Record};
 
 use super::{Block, Feed, Instruction, LineAccess, Outcome};
 use crate::addr::Hpa;
 use crate::error::ModelError;
+use crate::request::CoreId;
 use cxlab_kernel::Time;
 
 /// What a core does next.
@@ -58,40 +63,68 @@ pub enum Step {
     Mark {
         marker: Marker,
     },
+    /// The vCPU waits for an interrupt.
+    Halt,
+    /// Here a core that had halted goes on.
+    Wake {
+        woken: CoreId,
+    },
+    /// What comes next has not come yet.
+    Starved,
     End,
 }
 
-/// Where records come from and answers go to.
-pub trait RecordSource {
-    /// The next record's words; `None` when nothing more will come.
-    fn words(&mut self) -> Result<Option<Words>, ModelError>;
-    fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
-    fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
+/// An answer that the core has given and nobody has been told yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    Sync { sequence: u64, ps: u64 },
+    Clock { sequence: u64, ps: u64 },
 }
 
 /// Reads records of one vCPU as steps.
-pub struct Reader<S> {
-    source: S,
-    blocks: Vec<Block>,
+#[derive(Default)]
+pub struct Reader {
+    /// records that have come and were not yet looked at
+    inbox: VecDeque<Words>,
+    /// of these and the one ahead, how many are no accesses: a block is read only as far as one of them stands behind it
+    bounds: usize,
+    blocks: Vec<Arc<Block>>,
     /// block and next instruction within it
     at: Option<(BlockId, usize)>,
     /// a record that was looked at and not yet used
     ahead: Option<Record>,
     accesses: Vec<LineAccess>,
+    given: Option<Given>,
     ended: bool,
 }
 
-impl<S: RecordSource> Reader<S> {
-    pub fn new(source: S) -> Self {
-        Reader { source, blocks: Vec::new(), at: None, ahead: None, accesses: Vec::with_capacity(64), ended: false }
+impl Reader {
+    /// A record of this vCPU has come.
+    #[inline]
+    pub(super) fn take_in(&mut self, words: Words, record: Record) {
+        self.bounds += usize::from(!matches!(record, Record::Access(_)));
+        self.inbox.push_back(words);
     }
 
-    pub fn source(&self) -> &S {
-        &self.source
+    /// A block was defined, for all vCPUs.
+    pub(super) fn define(&mut self, block: Arc<Block>) {
+        self.blocks.push(block);
     }
 
-    pub fn into_source(self) -> S {
-        self.source
+    /// Nothing more will come.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Whether the next step has not come yet.
+    #[inline]
+    pub(super) fn is_starved(&self) -> bool {
+        self.bounds == 0 && !self.ended
+    }
+
+    /// The answer that was given since this was asked.
+    pub(super) fn take_answer(&mut self) -> Option<Given> {
+        self.given.take()
     }
 
     #[inline]
@@ -99,51 +132,29 @@ impl<S: RecordSource> Reader<S> {
         if let Some(record) = self.ahead {
             return Ok(record);
         }
-        let record = self.read()?;
+        let record = match self.inbox.pop_front() {
+            Some(words) => Record::decode(words).expect("what is no record was refused when it came"),
+            None if self.ended => Record::End,
+            None => return Err(ModelError::Stream { cause: "accesses stand where a block should end".into() }),
+        };
         self.ahead = Some(record);
         Ok(record)
     }
 
-    /// The next record that is no definition; definitions are taken in on the way.
-    fn read(&mut self) -> Result<Record, ModelError> {
-        loop {
-            if self.ended {
-                return Ok(Record::End);
-            }
-            let Some(words) = self.source.words()? else {
-                self.ended = true;
-                continue;
-            };
-            let damaged = || ModelError::Stream { cause: format!("{words:x?} is no record") };
-            match Record::decode(words).ok_or_else(damaged)? {
-                record @ Record::Define { block, pc, length } => {
-                    self.define(block, pc, usize::from(length), record.payload_records())?;
-                }
-                Record::End => self.ended = true,
-                record => return Ok(record),
-            }
+    /// The record that was looked at is used.
+    #[inline]
+    fn consume(&mut self) {
+        let record = self.ahead.take();
+        if !matches!(record, Some(Record::Access(_))) {
+            // The end stands behind all that came, as often as it is asked for.
+            self.bounds = self.bounds.saturating_sub(1);
         }
-    }
-
-    fn define(&mut self, block: BlockId, pc: u64, length: usize, records: usize) -> Result<(), ModelError> {
-        let cut = || ModelError::Stream { cause: format!("it ends within the definition of block {}", block.0) };
-        let mut code = Vec::with_capacity(records * 16);
-        for _ in 0..records {
-            let words = self.source.words()?.ok_or_else(cut)?;
-            code.extend(words.into_iter().flat_map(u64::to_le_bytes));
-        }
-        if block.0 as usize != self.blocks.len() {
-            let cause = format!("block {} is defined where {} comes next", block.0, self.blocks.len());
-            return Err(ModelError::Stream { cause });
-        }
-        self.blocks.push(Block::decode(pc, &code[..length]));
-        Ok(())
     }
 
     /// A step of the block that is being executed; `None` when it is over.
     #[inline]
     fn in_block(&mut self, id: BlockId, index: usize) -> Result<Option<Step>, ModelError> {
-        let Block { pc, kernel, ref instructions, .. } = self.blocks[id.0 as usize];
+        let Block { pc, kernel, ref instructions, .. } = *self.blocks[id.0 as usize];
         let Some(&instruction) = instructions.get(index) else { return Ok(None) };
         self.accesses.clear();
         let here = |instruction: u16| usize::from(instruction) == index;
@@ -159,7 +170,7 @@ impl<S: RecordSource> Reader<S> {
                 Step::Execute { instruction, kernel, outcome: None }
             }
             Record::ClockRead { instruction: at, sequence } if here(at) => {
-                self.ahead = None;
+                self.consume();
                 Step::ReadClock { instruction, kernel, sequence }
             }
             Record::Access(MemoryAccess { instruction: at, .. }) | Record::ClockRead { instruction: at, .. }
@@ -172,6 +183,7 @@ impl<S: RecordSource> Reader<S> {
                 return Err(ModelError::Stream { cause });
             }
             Record::Sync { .. } | Record::Device { .. } => return self.between().map(Some),
+            Record::Cut { instruction: before } if usize::from(before) <= index => return Ok(None),
             Record::Mark { marker } => {
                 // What detail ends with cuts its block; what is only told does not.
                 if marker == Marker::RegionEnd || marker == Marker::ProgramEnd {
@@ -206,7 +218,7 @@ impl<S: RecordSource> Reader<S> {
     fn take_accesses(&mut self, first: MemoryAccess) -> Result<(), ModelError> {
         let mut next = first;
         loop {
-            self.ahead = None;
+            self.consume();
             self.accesses.push(LineAccess { address: Hpa::new(next.physical), store: next.store, device: next.device });
             match self.look()? {
                 Record::Access(access) if access.instruction == first.instruction => next = access,
@@ -218,24 +230,33 @@ impl<S: RecordSource> Reader<S> {
     /// A record that is a step of its own.
     fn between(&mut self) -> Result<Step, ModelError> {
         let record = self.look()?;
-        self.ahead = None;
+        self.consume();
         Ok(match record {
             Record::Sync { sequence } => Step::Sync { sequence },
             Record::Settle { sequence } => Step::Settle { sequence },
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
             Record::Device { service_ps } => Step::Device { service: Time::from_ps(service_ps) },
             Record::Mark { marker } => Step::Mark { marker },
+            Record::Halt => Step::Halt,
+            Record::Wake { woken } => Step::Wake { woken: CoreId(woken.index() as u16) },
             Record::End => Step::End,
-            Record::Block { .. } | Record::Access(_) | Record::ClockRead { .. } | Record::Define { .. } => {
+            Record::Cut { .. }
+            | Record::Block { .. }
+            | Record::Access(_)
+            | Record::ClockRead { .. }
+            | Record::Define { .. } => {
                 return Err(ModelError::Stream { cause: format!("{record:?} stands outside a block") });
             }
         })
     }
 }
 
-impl<S: RecordSource> Feed for Reader<S> {
+impl Feed for Reader {
     #[inline]
     fn next(&mut self) -> Result<Step, ModelError> {
+        if self.is_starved() {
+            return Ok(Step::Starved);
+        }
         loop {
             if let Some((id, index)) = self.at {
                 if let Some(step) = self.in_block(id, index)? {
@@ -244,12 +265,26 @@ impl<S: RecordSource> Feed for Reader<S> {
                 self.at = None;
             }
             self.accesses.clear();
-            let Record::Block { block } = self.look()? else { return self.between() };
-            self.ahead = None;
+            let block = match self.look()? {
+                Record::Block { block } => block,
+                // The block before it has ended there.
+                Record::Cut { .. } => {
+                    self.consume();
+                    if self.is_starved() {
+                        return Ok(Step::Starved);
+                    }
+                    continue;
+                }
+                _ => return self.between(),
+            };
+            self.consume();
             if block.0 as usize >= self.blocks.len() {
                 return Err(ModelError::Stream { cause: format!("block {} was never defined", block.0) });
             }
             self.at = Some((block, 0));
+            if self.is_starved() {
+                return Ok(Step::Starved);
+            }
         }
     }
 
@@ -258,10 +293,12 @@ impl<S: RecordSource> Feed for Reader<S> {
     }
 
     fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
-        self.source.answer_sync(sequence, ps)
+        self.given = Some(Given::Sync { sequence, ps });
+        Ok(())
     }
 
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
-        self.source.answer_clock(sequence, ps)
+        self.given = Some(Given::Clock { sequence, ps });
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
+use cxlab_access::Vcpu;
 use cxlab_access::record::Words;
 use cxlab_access::trace::{Entry, TraceReader};
 
@@ -80,7 +81,15 @@ impl RecordSource for Replay {
         }
     }
 
-    fn answer_sync(&mut self, _sequence: u64, ps: u64) -> Result<(), ModelError> {
+    fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError> {
+        self.words()
+    }
+
+    fn is_recorded_elsewhere(&self) -> bool {
+        self.answers == Answers::MayDiffer
+    }
+
+    fn answer_sync(&mut self, _vcpu: Vcpu, _sequence: u64, ps: u64) -> Result<(), ModelError> {
         self.answer(ps)
     }
 

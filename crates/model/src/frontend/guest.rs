@@ -1,0 +1,196 @@
+//! A guest: one stream of records, live or recorded, and a reader for each of its vCPUs.
+//!
+//! ```text
+//!   source: v0 v0 v0 v1 v1 v0 ...  -->  reader 0 --> core 0
+//!      ^                           \->  reader 1 --> core 1
+//!      +------------- answers --------------+
+//! ```
+//!
+//! The machine stops wherever a core lacks its next step; what is then read does not depend on which process is faster.
+//! Only when the guest itself waits for an answer, which the stream tells, do the others go on without that core.
+
+use std::sync::Arc;
+
+use cxlab_access::record::Words;
+use cxlab_access::{BlockId, Marker, Record, Vcpu};
+
+use super::Block;
+use super::reader::{Given, Reader};
+use crate::error::ModelError;
+use crate::machine::{Lacking, Machine, Stop};
+
+/// Where records come from and answers go to.
+pub trait RecordSource {
+    /// The next record's words; `None` when nothing more will come.
+    fn words(&mut self) -> Result<Option<Words>, ModelError>;
+    /// The same without waiting for them.
+    fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError>;
+    fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError>;
+    fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
+    /// Whether the producer waits for answers, or all is there already.
+    fn is_recorded_elsewhere(&self) -> bool;
+}
+
+/// Records that are read ahead at once.
+const BATCH: usize = 4096;
+
+/// Questions asked and answered so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Questions {
+    asked: u64,
+    answered: u64,
+}
+
+impl Questions {
+    fn open(self) -> u64 {
+        self.asked - self.answered
+    }
+}
+
+/// A source and its readers.
+pub struct Guest<S> {
+    source: S,
+    readers: Vec<Reader>,
+    /// blocks defined so far
+    blocks: u32,
+    syncs: [Questions; Vcpu::MOST],
+    clock: Questions,
+    /// sync points that a vCPU may be ahead of their answers: see crates/qemu-plugin/src/stream.rs
+    lag: u64,
+}
+
+impl<S: RecordSource> Guest<S> {
+    pub fn new(source: S, vcpus: u16) -> Guest<S> {
+        let readers = (0..vcpus).map(|_| Reader::default()).collect();
+        let lag = cxlab_access::ring::sync_lag(usize::from(vcpus));
+        Guest { source, readers, blocks: 0, syncs: Default::default(), clock: Questions::default(), lag }
+    }
+
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    pub fn into_source(self) -> S {
+        self.source
+    }
+
+    /// Run the machine until the program ends; `look` sees it at each answer.
+    pub fn run(
+        &mut self,
+        machine: &mut Machine,
+        mut look: impl FnMut(&Machine) -> Result<(), ModelError>,
+    ) -> Result<(), ModelError> {
+        loop {
+            let lacking = if self.waits() { Lacking::PassOver } else { Lacking::Stop };
+            match machine.go(&mut self.readers, lacking)? {
+                Stop::Answered => {
+                    self.tell()?;
+                    look(machine)?;
+                }
+                Stop::Starved => self.read()?,
+                Stop::Ended => return self.tell(),
+            }
+        }
+    }
+
+    /// Whether the guest waits for an answer: nothing comes before it is given.
+    fn waits(&self) -> bool {
+        !self.source.is_recorded_elsewhere()
+            && (self.clock.open() > 0 || self.syncs.iter().any(|syncs| syncs.open() > self.lag))
+    }
+
+    fn tell(&mut self) -> Result<(), ModelError> {
+        for (index, reader) in self.readers.iter_mut().enumerate() {
+            match reader.take_answer() {
+                None => {}
+                Some(Given::Sync { sequence, ps }) => {
+                    self.syncs[index].answered = sequence;
+                    self.source.answer_sync(Vcpu::new(index), sequence, ps)?;
+                }
+                Some(Given::Clock { sequence, ps }) => {
+                    self.clock.answered = sequence;
+                    self.source.answer_clock(sequence, ps)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Read until some core has what it lacks, then what is at hand.
+    fn read(&mut self) -> Result<(), ModelError> {
+        let mut starved: [bool; Vcpu::MOST] = [false; Vcpu::MOST];
+        for (starved, reader) in starved.iter_mut().zip(&self.readers) {
+            *starved = reader.is_starved();
+        }
+        if !starved[..self.readers.len()].contains(&true) {
+            return Ok(());
+        }
+        while !self.waits() {
+            let Some(words) = self.source.words()? else {
+                self.end();
+                return Ok(());
+            };
+            let index = self.take_in(words)?;
+            if starved[index] && !self.readers[index].is_starved() {
+                break;
+            }
+        }
+        for _ in 0..BATCH {
+            if self.waits() {
+                break;
+            }
+            let Some(words) = self.source.words_at_hand()? else { break };
+            self.take_in(words)?;
+        }
+        Ok(())
+    }
+
+    /// A record has come: the number of its vCPU.
+    #[inline]
+    fn take_in(&mut self, words: Words) -> Result<usize, ModelError> {
+        let index = Vcpu::of(words).index();
+        let damaged = || ModelError::Stream { cause: format!("{words:x?} is no record") };
+        let record = Record::decode(words).ok_or_else(damaged)?;
+        if index >= self.readers.len() {
+            let cause = format!("{record:?} is of vCPU {index}, but there are {}", self.readers.len());
+            return Err(ModelError::Stream { cause });
+        }
+        match record {
+            Record::Define { block, pc, length } => {
+                self.define(block, pc, usize::from(length), record.payload_records())?;
+                return Ok(index);
+            }
+            Record::Sync { sequence } => self.syncs[index].asked = sequence,
+            Record::ClockRead { sequence, .. } | Record::Settle { sequence } => self.clock.asked = sequence,
+            Record::End => self.end(),
+            _ => {}
+        }
+        self.readers[index].take_in(words, record);
+        if record == (Record::Mark { marker: Marker::ProgramEnd }) {
+            self.end();
+        }
+        Ok(index)
+    }
+
+    /// No vCPU will do anything more.
+    fn end(&mut self) {
+        self.readers.iter_mut().for_each(Reader::end);
+    }
+
+    fn define(&mut self, block: BlockId, pc: u64, length: usize, records: usize) -> Result<(), ModelError> {
+        let cut = || ModelError::Stream { cause: format!("it ends within the definition of block {}", block.0) };
+        let mut code = Vec::with_capacity(records * 16);
+        for _ in 0..records {
+            let words = self.source.words()?.ok_or_else(cut)?;
+            code.extend(words.into_iter().flat_map(u64::to_le_bytes));
+        }
+        if block.0 != self.blocks {
+            let cause = format!("block {} is defined where {} comes next", block.0, self.blocks);
+            return Err(ModelError::Stream { cause });
+        }
+        self.blocks += 1;
+        let decoded = Arc::new(Block::decode(pc, &code[..length]));
+        self.readers.iter_mut().for_each(|reader| reader.define(Arc::clone(&decoded)));
+        Ok(())
+    }
+}

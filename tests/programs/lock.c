@@ -1,0 +1,72 @@
+/* N threads, each on a processor of its own, add to one counter under a spin lock, TIMES each; or one produces numbers for
+   another through a ring: the counter, and the mean time of a turn [ns]. */
+#define _GNU_SOURCE
+#include "marker.h"
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <x86intrin.h>
+
+#define RING 64
+static atomic_flag lock = ATOMIC_FLAG_INIT;
+static _Atomic uint64_t head, tail, ready;
+static uint64_t counter, times, threads, ring[RING];
+
+static void stay_on(uint64_t cpu) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    atomic_fetch_add(&ready, 1);
+    while (atomic_load(&ready) != threads) _mm_pause();
+}
+
+static void *add(void *who) {
+    stay_on((uint64_t)who);
+    for (uint64_t i = 0; i < times; i++) {
+        while (atomic_flag_test_and_set(&lock)) _mm_pause();
+        counter++;
+        atomic_flag_clear(&lock);
+        for (int work = 0; work < 50; work++) __asm__ volatile("add $1, %%rax" ::: "rax");
+    }
+    return 0;
+}
+
+static void *produce(void *who) {
+    stay_on((uint64_t)who);
+    for (uint64_t i = 0; i < times; i++) {
+        while (atomic_load(&head) - atomic_load(&tail) == RING) _mm_pause();
+        ring[i % RING] = i;
+        atomic_fetch_add(&head, 1);
+    }
+    return 0;
+}
+
+static void *consume(void *who) {
+    stay_on((uint64_t)who);
+    for (uint64_t i = 0; i < times; i++) {
+        while (atomic_load(&head) == atomic_load(&tail)) _mm_pause();
+        counter += ring[i % RING] == i;
+        atomic_fetch_add(&tail, 1);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const int spin = strcmp(argv[argc - 3], "spin") == 0;
+    threads = strtoull(argv[argc - 2], 0, 0), times = strtoull(argv[argc - 1], 0, 0);
+    pthread_t others[8];
+    for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, spin ? add : produce, (void *)i);
+    REGION_BEGIN;
+    const uint64_t first = __rdtsc();
+    (spin ? add : consume)((void *)0);
+    for (uint64_t i = 1; i < threads; i++) pthread_join(others[i], 0);
+    const uint64_t last = __rdtsc();
+    REGION_END;
+    printf("%llu %.2f\n", (unsigned long long)counter, (double)(last - first) / 2.4 / (double)times);
+    return 0;
+}
