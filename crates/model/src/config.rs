@@ -16,7 +16,7 @@ mod socket_link;
 mod sourced;
 
 pub use cycles::Cycles;
-pub use host::{CoreSpec, HomeSpec, HostSpec, LatencySpec, MeshSpec};
+pub use host::{CoreSpec, HomeSpec, HostSpec, LatencySpec, MeshSpec, MicroOperationsSpec, PortSpec, PortsSpec};
 pub use library::machine_names;
 pub use machine::{DeviceInterleave, MachineSpec, NodeSpec, Path, Socket};
 pub use socket_link::{RemoteSnoopFilterSpec, SocketLinkSpec};

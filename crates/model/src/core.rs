@@ -10,7 +10,7 @@
 //!
 //! Not an event an instruction: hits are resolved in line; only misses are events. The core never runs past an
 //! event that is due, so what it sends leaves in the order of time. Not modelled: the wrong
-//! path behind a branch, execution ports, micro-operations.
+//! path behind a branch; a row stands for all the micro-operations of its instruction.
 
 mod commit;
 mod dispatch;
@@ -20,6 +20,7 @@ mod lines;
 mod memory;
 mod misses;
 mod order;
+mod ports;
 mod posted;
 mod predictor;
 mod stores;
@@ -36,18 +37,19 @@ use crate::addr::Hpa;
 use crate::cache::{Private, Victim};
 use crate::config::HostSpec;
 use crate::error::ModelError;
-use crate::frontend::{Feed, Step};
+use crate::frontend::{Feed, Step, Work};
 use crate::request::{CoreId, Op};
 
 use forward::Forwarding;
 use front::{Front, Slots};
 use lines::Lines;
 use misses::Misses;
+use ports::ExecutionPorts;
 use posted::Posted;
 use predictor::Predictor;
 use stores::StoreQueue;
 use timing::Timing;
-use window::{Waiters, Window};
+use window::{Counts, Waiters, Window};
 use write_combining::WriteCombining;
 
 /// A request under way, as the machine knows it.
@@ -105,6 +107,7 @@ statistics! {
     pub struct CoreStats {
         user_instructions: Counter [Instructions] "committed in user mode",
         kernel_instructions: Counter [Instructions] "committed in the kernel",
+        micro_operations: Counter [Events] "committed, as dispatch and commit count them",
         branches: Counter [Instructions] "branches whose way is known",
         mispredictions: Counter [Instructions] "branches that the front end had not guessed",
         loads: Counter [Lines] "lines that loads touched",
@@ -142,6 +145,7 @@ pub struct Core {
     timing: Timing,
     front: Front,
     commit: Slots,
+    ports: ExecutionPorts,
     window: Window,
     lines: Lines,
     stores: StoreQueue,
@@ -160,6 +164,10 @@ pub struct Core {
     halted: Option<Time>,
     /// interrupts that came, in the order of the stream, for halts that have not been reached
     woken_early: VecDeque<Time>,
+    /// of the instruction in hand, if it repeats: lines that are dispatched
+    repeated: usize,
+    /// the last instruction repeats: if it comes again, QEMU has come back to it and it goes on
+    repeating: bool,
     /// what was dispatched last must be committed before anything follows
     serialise: bool,
     spent: TimeSpent,
@@ -175,6 +183,7 @@ impl Core {
             id,
             front: Front::new(timing.period, *host.core.dispatch_width),
             commit: Slots::new(timing.period, *host.core.commit_width),
+            ports: ExecutionPorts::new(&host.ports, timing.period),
             window: Window::new(*host.core.reorder_buffer, *host.core.load_queue),
             lines: Lines::default(),
             stores: StoreQueue::new(*host.core.store_queue, timing.period),
@@ -190,6 +199,8 @@ impl Core {
             in_hand: None,
             halted: None,
             woken_early: VecDeque::new(),
+            repeated: 0,
+            repeating: false,
             serialise: false,
             spent: TimeSpent::default(),
             awake: Vec::new(),
@@ -274,7 +285,12 @@ impl Core {
                 return Ok(Some(Pause::Halted));
             }
             Step::Execute { instruction, kernel, outcome } => {
-                let pause = self.dispatch(instruction, kernel, feed.accesses(), uncore)?;
+                let pause = if instruction.work == Work::String {
+                    self.repeat(instruction, kernel, feed.accesses(), uncore)?
+                } else {
+                    self.repeating = false;
+                    self.dispatch(instruction, counts(kernel), feed.accesses(), uncore)?
+                };
                 if pause.is_some() {
                     self.in_hand = Some(step);
                 } else if let (Some(branch), Some(outcome)) = (instruction.branch, outcome) {
@@ -283,7 +299,7 @@ impl Core {
                 return Ok(pause);
             }
             Step::ReadClock { instruction, kernel, sequence } => {
-                let pause = self.dispatch(instruction, kernel, feed.accesses(), uncore)?;
+                let pause = self.dispatch(instruction, counts(kernel), feed.accesses(), uncore)?;
                 self.in_hand = Some(if pause.is_some() { step } else { Step::Settle { sequence } });
                 return Ok(pause);
             }
@@ -374,4 +390,8 @@ impl Core {
         }
         self.wake(waiters, now, uncore)
     }
+}
+
+fn counts(kernel: bool) -> Counts {
+    if kernel { Counts::Kernel } else { Counts::User }
 }

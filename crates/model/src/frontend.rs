@@ -19,6 +19,7 @@ mod registers;
 mod replay;
 mod synthetic;
 mod touch;
+mod work;
 
 pub use block::Block;
 pub use class::Class;
@@ -30,6 +31,7 @@ pub use registers::RegisterSet;
 pub use replay::{Answers, Replay};
 pub use synthetic::{Action, Kernel, Prototypes, Synthetic};
 pub use touch::Touch;
+pub use work::Work;
 
 use crate::addr::Hpa;
 use crate::error::ModelError;

@@ -16,6 +16,8 @@ pub struct HostSpec {
     pub cores: Sourced<u32>,
     pub core: CoreSpec,
     pub latency: LatencySpec,
+    pub ports: PortsSpec,
+    pub micro_operations: MicroOperationsSpec,
     pub l1: CacheSpec,
     pub l2: CacheSpec,
     pub llc: LlcSpec,
@@ -80,6 +82,45 @@ pub struct LatencySpec {
     pub serialising: Sourced<Cycles>,
 }
 
+/// Ports of one kind of operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortSpec {
+    /// operations begun in a cycle
+    pub count: Sourced<u8>,
+    /// from one operation to the next on the same port [core cycles]
+    pub busy: Sourced<Cycles>,
+}
+
+/// Execution ports, by what they do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortsSpec {
+    pub load: PortSpec,
+    pub store: PortSpec,
+    pub integer: PortSpec,
+    pub multiply: PortSpec,
+    pub divide: PortSpec,
+    pub vector: PortSpec,
+    pub float_add: PortSpec,
+    pub float_multiply: PortSpec,
+    pub float_divide: PortSpec,
+}
+
+/// Micro-operations, as dispatch and commit count them; every other instruction is one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MicroOperationsSpec {
+    pub read_modify_write: Sourced<u8>,
+    pub call: Sourced<u8>,
+    pub divide: Sourced<u8>,
+    pub locked: Sourced<u8>,
+    /// fences, cpuid and other microcode
+    pub microcode: Sourced<u8>,
+    /// what a string instruction with a repetition begins with; a load and a store of a line follow
+    pub string_begin: Sourced<u8>,
+}
+
 /// Distances on the chip, one way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -117,10 +158,24 @@ impl HostSpec {
                 return Err(format!("{what} = {value}; valid: 1 to 4096"));
             }
         }
+        self.ports.check()?;
         if *self.mesh.to_home > *self.llc.latency {
             let (way, all) = (*self.mesh.to_home, *self.llc.latency);
             return Err(format!("mesh.to_home = {way} is more than llc.latency = {all}, of which it is a part"));
         }
         self.l1.tags("l1").and(self.l2.tags("l2")).and(self.llc.tags()).map(drop)
+    }
+}
+
+impl PortsSpec {
+    fn check(&self) -> Result<(), String> {
+        let Self { load, store, integer, multiply, divide, vector, float_add, float_multiply, float_divide } = self;
+        for ports in [load, store, integer, multiply, divide, vector, float_add, float_multiply, float_divide] {
+            if !(1..=16).contains(&*ports.count) || !(1..=100).contains(&ports.busy.0) {
+                let (count, busy) = (*ports.count, ports.busy.0);
+                return Err(format!("ports: count = {count}, busy = {busy} cycles; valid: 1 to 16, 1 to 100 cycles"));
+            }
+        }
+        Ok(())
     }
 }

@@ -3,7 +3,8 @@
 use cxlab_kernel::Time;
 
 use super::order::{Sequence, StoreNumber};
-use super::window::{Entry, Waiter, Waiters};
+use super::ports::Kind;
+use super::window::{Counts, Touched, Waiter, Waiters};
 use super::{Core, Uncore};
 use crate::error::ModelError;
 use crate::frontend::{Class, Touch};
@@ -17,7 +18,13 @@ impl Core {
         if entry.address_waits > 0 || entry.data_waits > 0 || entry.complete.is_some() {
             return None;
         }
-        let complete = entry.data_ready.max(entry.address_ready) + entry.latency;
+        let (ready, class, touches) = (entry.data_ready.max(entry.address_ready), entry.class, entry.touches);
+        let mut begins = self.ports.begin(Kind::Execute(class), ready);
+        if touches && self.window.touched(sequence).store.is_some() {
+            begins = self.ports.begin(Kind::Store, begins);
+        }
+        let entry = self.window.entry(sequence);
+        let complete = begins + entry.latency;
         entry.complete = Some(complete);
         Some(complete)
     }
@@ -64,16 +71,25 @@ impl Core {
     pub(super) fn commit_all<U: Uncore>(&mut self, uncore: &mut U) -> Result<(), ModelError> {
         while let Some((sequence, complete)) = self.window.head() {
             self.commit.advance_to(complete);
-            let at = self.commit.take();
-            let entry = *self.window.entry(sequence);
-            self.window.commit_head(at);
-            if let Some(number) = entry.store {
-                self.commit_store(number, &entry, at, uncore)?;
+            let entry = self.window.entry(sequence);
+            let (units, counts, class, touches) = (entry.micro_operations, entry.counts, entry.class, entry.touches);
+            let at = self.commit.take(units);
+            if touches {
+                let touched = *self.window.touched(sequence);
+                self.window.commit_head(at, touched.load);
+                if let Some(number) = touched.store {
+                    self.commit_store(number, &touched, class, at, uncore)?;
+                }
+                self.lines.pop(touched.lines);
+            } else {
+                self.window.commit_head(at, false);
             }
-            self.lines.pop(entry.lines);
-            let counter =
-                if entry.kernel { &mut self.stats.kernel_instructions } else { &mut self.stats.user_instructions };
-            counter.increment();
+            match counts {
+                Counts::User => self.stats.user_instructions.increment(),
+                Counts::Kernel => self.stats.kernel_instructions.increment(),
+                Counts::Part => {}
+            }
+            self.stats.micro_operations.add(u64::from(units));
         }
         Ok(())
     }
@@ -82,19 +98,20 @@ impl Core {
     fn commit_store<U: Uncore>(
         &mut self,
         number: StoreNumber,
-        entry: &Entry,
+        touched: &Touched,
+        class: Class,
         at: Time,
         uncore: &mut U,
     ) -> Result<(), ModelError> {
         let (mut waiting, mut filled, mut index) = (0, at, 0);
-        while let Some(access) = self.lines.get(entry.lines, index) {
+        while let Some(access) = self.lines.get(touched.lines, index) {
             index += 1;
             if !access.store {
                 continue;
             }
             self.stats.stores.increment();
-            let leaves = match entry.touch {
-                Touch::NonTemporal if !access.device => self.combine(number, access, entry.bytes, at, uncore)?,
+            let leaves = match touched.touch {
+                Touch::NonTemporal if !access.device => self.combine(number, access, touched.bytes, at, uncore)?,
                 Touch::Flush => self.flush(number, access.line(), Op::Flush, at, uncore)?,
                 Touch::Clean => self.flush(number, access.line(), Op::Clean, at, uncore)?,
                 _ => match self.fetch(access, Op::Own, Some(Waiter::Store(number)), at, uncore)? {
@@ -107,7 +124,7 @@ impl Core {
             };
             waiting += u32::from(leaves);
         }
-        if entry.class == Class::StoreFence {
+        if class == Class::StoreFence {
             self.drain_combining(at, uncore)?;
             if self.posted.all_acknowledged().is_none() {
                 self.posted.fence(number);

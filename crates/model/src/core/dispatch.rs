@@ -1,7 +1,7 @@
 //! Dispatch: an instruction gets its row of the window and its entries of the queues.
 
 use super::order::Sequence;
-use super::window::Waiter;
+use super::window::{Counts, Entry, Touched, Waiter};
 use super::{Core, Pause, Uncore, Wait};
 use crate::error::ModelError;
 use crate::frontend::{Branch, Class, Instruction, LineAccess, Outcome, Touch};
@@ -12,7 +12,7 @@ impl Core {
     pub(super) fn dispatch<U: Uncore>(
         &mut self,
         instruction: Instruction,
-        kernel: bool,
+        counts: Counts,
         accesses: &[LineAccess],
         uncore: &mut U,
     ) -> Result<Option<Pause>, ModelError> {
@@ -31,11 +31,41 @@ impl Core {
             uncore.resume(self.id, at);
             return Ok(Some(Pause::Behind));
         }
-        let at = self.front.take();
-        let sequence = self.window.push(at);
-        self.enter(sequence, instruction, kernel, accesses, load, store);
-        if self.window.entry(sequence).address_waits == 0 {
-            self.issue(sequence, uncore)?;
+        let units = self.timing.micro_operations(instruction.work, accesses.len());
+        let at = self.front.take(units);
+        let mut row = Entry::dispatched(at);
+        (row.micro_operations, row.counts, row.class) = (units, counts, instruction.class);
+        row.latency = self.timing.latency(instruction.class);
+        let sequence = self.window.next();
+        for register in instruction.address {
+            match self.window.value(register) {
+                Ok(at) => row.address_ready = row.address_ready.max(at),
+                Err(producer) => {
+                    row.address_waits += 1;
+                    self.window.wait_for(producer, Waiter::Address(sequence));
+                }
+            }
+        }
+        for register in instruction.data {
+            match self.window.value(register) {
+                Ok(at) => row.data_ready = row.data_ready.max(at),
+                Err(producer) => {
+                    row.data_waits += 1;
+                    self.window.wait_for(producer, Waiter::Data(sequence));
+                }
+            }
+        }
+        for register in instruction.writes {
+            self.window.set_writer(register, sequence);
+        }
+        row.touches = load || store;
+        self.window.push(row);
+        self.serialise = instruction.class.holds_dispatch();
+        if row.touches {
+            self.enter_queues(sequence, instruction, accesses, load, store);
+            if self.window.entry(sequence).address_waits == 0 {
+                self.issue(sequence, uncore)?;
+            }
         }
         if self.finish(sequence).is_some() {
             // Nobody can wait for it yet: it has just been dispatched.
@@ -90,26 +120,17 @@ impl Core {
         None
     }
 
-    /// Fill the row: what it waits for, what will wait for it.
+    /// The row's lines, and its entries of the load and the store queue.
     #[inline]
-    fn enter(
+    fn enter_queues(
         &mut self,
         sequence: Sequence,
         instruction: Instruction,
-        kernel: bool,
         accesses: &[LineAccess],
         load: bool,
         store: bool,
     ) {
-        for register in instruction.address {
-            self.depend(sequence, register, true);
-        }
-        for register in instruction.data {
-            self.depend(sequence, register, false);
-        }
-        for register in instruction.writes {
-            self.window.set_writer(register, sequence);
-        }
+        let (touch, bytes) = (instruction.touch, instruction.bytes);
         let lines = self.lines.push(accesses);
         if load {
             self.window.count_load();
@@ -117,18 +138,12 @@ impl Core {
         let first_load = accesses.iter().find(|access| !access.store);
         let source = first_load.and_then(|access| self.forwarding.find(access.word()));
         let store = store.then(|| self.stores.dispatch());
-        let touch = instruction.touch;
         if let Some(number) = store.filter(|_| !matches!(touch, Touch::Flush | Touch::Clean)) {
             for access in accesses.iter().filter(|access| access.store) {
                 self.forwarding.stored(access.word(), sequence, number);
             }
         }
-        let latency = self.timing.latency(instruction.class);
-        let entry = self.window.entry(sequence);
-        (entry.lines, entry.load, entry.store, entry.source) = (lines, load, store, source);
-        (entry.latency, entry.kernel) = (latency, kernel);
-        (entry.class, entry.touch, entry.bytes) = (instruction.class, touch, instruction.bytes);
-        self.serialise = instruction.class.holds_dispatch();
+        *self.window.touched(sequence) = Touched { lines, load, store, source, touch, bytes };
         if load {
             self.wait_for_lock(sequence);
         }
@@ -153,24 +168,31 @@ impl Core {
         }
     }
 
-    #[inline]
-    fn depend(&mut self, sequence: Sequence, register: usize, address: bool) {
-        match self.window.value(register) {
-            Ok(at) => {
-                let entry = self.window.entry(sequence);
-                let ready = if address { &mut entry.address_ready } else { &mut entry.data_ready };
-                *ready = (*ready).max(at);
+    /// A string instruction goes line by line: a row for a load, a store, or a load and the store of what it read.
+    pub(super) fn repeat<U: Uncore>(
+        &mut self,
+        instruction: Instruction,
+        kernel: bool,
+        accesses: &[LineAccess],
+        uncore: &mut U,
+    ) -> Result<Option<Pause>, ModelError> {
+        loop {
+            let rest = &accesses[self.repeated..];
+            let length = match rest {
+                [] | [_] => rest.len(),
+                [first, second, ..] => 1 + usize::from(!first.store && second.store),
+            };
+            let first = self.repeated == 0 && !self.repeating;
+            let counted = if first { super::counts(kernel) } else { Counts::Part };
+            let part = if first { instruction } else { instruction.later_part() };
+            let pause = self.dispatch(part, counted, &rest[..length], uncore)?;
+            if pause.is_some() {
+                return Ok(pause);
             }
-            Err(producer) => {
-                let entry = self.window.entry(sequence);
-                let waiter = if address {
-                    entry.address_waits += 1;
-                    Waiter::Address(sequence)
-                } else {
-                    entry.data_waits += 1;
-                    Waiter::Data(sequence)
-                };
-                self.window.wait_for(producer, waiter);
+            self.repeated += length;
+            if self.repeated >= accesses.len() {
+                (self.repeated, self.repeating) = (0, true);
+                return Ok(None);
             }
         }
     }

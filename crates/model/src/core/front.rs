@@ -1,8 +1,8 @@
-//! Width: so many instructions a cycle, in order.
+//! Width: so many micro-operations a cycle, in order.
 
 use cxlab_kernel::Time;
 
-/// Slots of a stage that handles `width` instructions a cycle in order.
+/// Slots of a stage that handles `width` micro-operations a cycle in order.
 #[derive(Clone, Debug)]
 pub struct Slots {
     /// the cycle of the last slot given
@@ -42,14 +42,19 @@ impl Slots {
         if self.used == self.width { self.cycle + self.period } else { self.cycle }
     }
 
-    /// Take the next slot.
+    /// Take the next slot, and those behind it for an instruction of several units.
     #[inline]
-    pub fn take(&mut self) -> Time {
+    pub fn take(&mut self, units: u8) -> Time {
         if self.used == self.width {
             self.cycle += self.period;
             self.used = 0;
         }
-        self.used += 1;
-        self.cycle
+        let first = self.cycle;
+        self.used += u32::from(units);
+        while self.used > self.width {
+            self.cycle += self.period;
+            self.used -= self.width;
+        }
+        first
     }
 }

@@ -19,10 +19,6 @@ pub struct Span {
     count: u32,
 }
 
-impl Span {
-    pub const EMPTY: Span = Span { start: 0, count: 0 };
-}
-
 impl Lines {
     pub fn push(&mut self, accesses: &[LineAccess]) -> Span {
         let start = self.first + self.queue.len() as u64;

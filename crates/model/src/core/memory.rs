@@ -4,6 +4,7 @@ use cxlab_kernel::{Grant, Time};
 
 use super::forward::LastStore;
 use super::order::Sequence;
+use super::ports::Kind;
 use super::window::{Waiter, Waiters};
 use super::{Core, Uncore};
 use crate::addr::Hpa;
@@ -16,19 +17,23 @@ impl Core {
     /// The addresses are known: look the loads up.
     #[inline]
     pub(super) fn issue<U: Uncore>(&mut self, sequence: Sequence, uncore: &mut U) -> Result<(), ModelError> {
-        let entry = *self.window.entry(sequence);
-        let at = entry.address_ready;
-        let (mut data_ready, mut waits) = (entry.data_ready.max(at), 0);
-        let (mut index, mut source) = (0, entry.source);
-        let prefetches = matches!(entry.touch, Touch::Prefetch | Touch::PrefetchToOwn);
-        let owns = matches!(entry.touch, Touch::Locked | Touch::PrefetchToOwn);
+        let touched = *self.window.touched(sequence);
+        if !touched.load {
+            return Ok(());
+        }
+        let ready = self.window.entry(sequence).address_ready;
+        let (mut data_ready, mut waits) = (ready, 0);
+        let (mut index, mut source) = (0, touched.source);
+        let prefetches = matches!(touched.touch, Touch::Prefetch | Touch::PrefetchToOwn);
+        let owns = matches!(touched.touch, Touch::Locked | Touch::PrefetchToOwn);
         let op = if owns { Op::Own } else { Op::Load };
-        while let Some(access) = self.lines.get(entry.lines, index) {
+        while let Some(access) = self.lines.get(touched.lines, index) {
             index += 1;
             if access.store {
                 continue;
             }
             self.stats.loads.increment();
+            let at = self.ports.begin(Kind::Load, ready);
             if prefetches {
                 self.fetch(access, op, None, at, uncore)?;
                 continue;

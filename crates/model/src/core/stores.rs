@@ -22,7 +22,9 @@ struct Store {
 /// Stores between dispatch and L1.
 #[derive(Debug)]
 pub struct StoreQueue {
+    /// more places than entries: a power of two
     ring: Box<[Store]>,
+    entries: u64,
     dispatched: StoreNumber,
     drained: StoreNumber,
     /// when the last store left
@@ -32,18 +34,18 @@ pub struct StoreQueue {
 
 impl StoreQueue {
     pub fn new(entries: u32, period: Time) -> StoreQueue {
-        let ring = vec![Store::default(); entries as usize].into();
-        StoreQueue { ring, dispatched: 0, drained: 0, last: Time::ZERO, period }
+        let ring = vec![Store::default(); entries.next_power_of_two() as usize].into();
+        StoreQueue { ring, entries: u64::from(entries), dispatched: 0, drained: 0, last: Time::ZERO, period }
     }
 
     fn place(&self, number: StoreNumber) -> usize {
-        (number % self.ring.len() as u64) as usize
+        number as usize & (self.ring.len() - 1)
     }
 
     /// When the next store finds a free entry; `None` if that is not known yet.
     #[inline]
     pub fn room_at(&self) -> Option<Time> {
-        let Some(before) = self.dispatched.checked_sub(self.ring.len() as u64) else { return Some(Time::ZERO) };
+        let Some(before) = self.dispatched.checked_sub(self.entries) else { return Some(Time::ZERO) };
         (before < self.drained).then(|| self.ring[self.place(before)].left)
     }
 
@@ -55,7 +57,7 @@ impl StoreQueue {
     /// Whether the store is in the queue at `at`.
     #[inline]
     pub fn holds(&self, number: StoreNumber, at: Time) -> bool {
-        let forgotten = self.dispatched - number > self.ring.len() as u64;
+        let forgotten = self.dispatched - number > self.entries;
         !forgotten && (number >= self.drained || self.ring[self.place(number)].left > at)
     }
 

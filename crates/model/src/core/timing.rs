@@ -2,8 +2,8 @@
 
 use cxlab_kernel::Time;
 
-use crate::config::HostSpec;
-use crate::frontend::Class;
+use crate::config::{HostSpec, MicroOperationsSpec};
+use crate::frontend::{Class, Work};
 
 /// What the hot path adds up.
 #[derive(Clone, Debug)]
@@ -19,6 +19,7 @@ pub struct Timing {
     /// an access to a device's registers
     pub device_access: Time,
     latency: [Time; Class::ALL.len()],
+    micro_operations: MicroOperationsSpec,
 }
 
 impl Timing {
@@ -48,6 +49,7 @@ impl Timing {
             refill: clock.cycles(host.core.branch_refill.0),
             device_access: *host.core.device_access,
             latency: Class::ALL.map(|class| clock.cycles(cycles(class))),
+            micro_operations: host.micro_operations.clone(),
         }
     }
 
@@ -55,5 +57,22 @@ impl Timing {
     #[inline]
     pub fn latency(&self, class: Class) -> Time {
         self.latency[class as usize]
+    }
+
+    /// Units of width that an instruction with so many lines takes.
+    #[inline]
+    pub fn micro_operations(&self, work: Work, lines: usize) -> u8 {
+        let spec = &self.micro_operations;
+        match work {
+            Work::Single => 1,
+            Work::ReadModifyWrite => *spec.read_modify_write,
+            Work::Call => *spec.call,
+            Work::Divide => *spec.divide,
+            Work::Locked => *spec.locked,
+            Work::Microcode => *spec.microcode,
+            // At most a load and a store in a row.
+            Work::String => *spec.string_begin + lines as u8,
+            Work::StringPart => lines.max(1) as u8,
+        }
     }
 }

@@ -35,30 +35,48 @@ struct Link {
     next: Waiters,
 }
 
-/// An instruction of the window.
+/// An instruction of the window: what every one has.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// the latest of the addresses' registers that is known
     pub address_ready: Time,
     /// the latest of the other operands and lines that is known
     pub data_ready: Time,
-    /// registers of the address that are not known
-    pub address_waits: u32,
-    /// other operands and lines that are not known
-    pub data_waits: u32,
     /// from operands to result
     pub latency: Time,
     pub complete: Option<Time>,
     /// when it was committed [ps]; only meaningful once it is
     pub commit: Time,
     pub waiters: Waiters,
+    /// registers of the address that are not known
+    pub address_waits: u32,
+    /// other operands and lines that are not known
+    pub data_waits: u32,
+    pub class: Class,
+    /// of the width of dispatch and of commit
+    pub micro_operations: u8,
+    pub counts: Counts,
+    /// it has lines, or an entry of a queue: see [`Touched`]
+    pub touches: bool,
+}
+
+/// What a row is counted as when it is committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    User,
+    Kernel,
+    /// a later part of an instruction that repeats
+    Part,
+}
+
+/// What an instruction of the window does to memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Touched {
     pub lines: Span,
     pub load: bool,
     pub store: Option<StoreNumber>,
     /// the last store before to what its first load reads
     pub source: Option<LastStore>,
-    pub kernel: bool,
-    pub class: Class,
     pub touch: Touch,
     /// its memory operand [B]
     pub bytes: u8,
@@ -68,6 +86,7 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Window {
     ring: Box<[Entry]>,
+    touched: Box<[Touched]>,
     size: u64,
     next: Sequence,
     committed: Sequence,
@@ -84,21 +103,24 @@ pub struct Window {
 const EMPTY: Entry = Entry {
     address_ready: Time::ZERO,
     data_ready: Time::ZERO,
-    address_waits: 0,
-    data_waits: 0,
     latency: Time::ZERO,
     complete: None,
     commit: Time::ZERO,
     waiters: Waiters(None),
-    lines: Span::EMPTY,
-    load: false,
-    store: None,
-    source: None,
-    kernel: false,
+    address_waits: 0,
+    data_waits: 0,
     class: Class::Move,
-    touch: Touch::Plain,
-    bytes: 0,
+    micro_operations: 1,
+    counts: Counts::User,
+    touches: false,
 };
+
+impl Entry {
+    /// A row of which nothing is known but when it was dispatched.
+    pub fn dispatched(at: Time) -> Entry {
+        Entry { address_ready: at, data_ready: at, ..EMPTY }
+    }
+}
 
 impl Window {
     pub fn new(size: u32, load_queue: u32) -> Window {
@@ -106,6 +128,7 @@ impl Window {
         let rows = (2 * size as usize).next_power_of_two();
         Window {
             ring: vec![EMPTY; rows].into(),
+            touched: vec![Touched::default(); rows].into(),
             size: u64::from(size),
             next: 0,
             committed: 0,
@@ -122,6 +145,13 @@ impl Window {
     pub fn entry(&mut self, sequence: Sequence) -> &mut Entry {
         let place = sequence as usize & (self.ring.len() - 1);
         &mut self.ring[place]
+    }
+
+    /// Of a row that touches memory.
+    #[inline]
+    pub fn touched(&mut self, sequence: Sequence) -> &mut Touched {
+        let place = sequence as usize & (self.touched.len() - 1);
+        &mut self.touched[place]
     }
 
     #[inline]
@@ -157,11 +187,17 @@ impl Window {
 
     /// A new row at the end.
     #[inline]
-    pub fn push(&mut self, dispatched: Time) -> Sequence {
+    pub fn push(&mut self, row: Entry) -> Sequence {
         let sequence = self.next;
         self.next += 1;
-        *self.entry(sequence) = Entry { address_ready: dispatched, data_ready: dispatched, ..EMPTY };
+        *self.entry(sequence) = row;
         sequence
+    }
+
+    /// The number that the next row will have.
+    #[inline]
+    pub fn next(&self) -> Sequence {
+        self.next
     }
 
     pub fn count_load(&mut self) {
@@ -179,10 +215,11 @@ impl Window {
     }
 
     /// The oldest row is committed.
-    pub fn commit_head(&mut self, at: Time) {
+    #[inline]
+    pub fn commit_head(&mut self, at: Time, load: bool) {
         let head = self.committed;
         self.entry(head).commit = at;
-        if self.entry(head).load {
+        if load {
             let place = (self.loads_committed % self.load_commits.len() as u64) as usize;
             self.load_commits[place] = at;
             self.loads_committed += 1;

@@ -1,12 +1,11 @@
 //! An instruction as the core sees it: registers in and out, class, whether it must touch memory.
 //!
-//! Decoded by iced-x86 from the bytes that QEMU translated. Not modelled: micro-operations (an instruction is
-//! one unit of width).
+//! Decoded by iced-x86 from the bytes that QEMU translated.
 
 use iced_x86::{FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 
 use super::class::classify;
-use super::{Class, RegisterSet, Touch};
+use super::{Class, RegisterSet, Touch, Work};
 
 /// How an instruction may go on elsewhere than behind itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +40,7 @@ pub struct Instruction {
     pub class: Class,
     pub branch: Option<Branch>,
     pub touch: Touch,
+    pub work: Work,
     /// its memory operand [B], 0 where it has none or one of no fixed size
     pub bytes: u8,
     /// it has a memory operand
@@ -79,6 +79,7 @@ impl Instruction {
             .any(|memory| matches!(memory.access(), OpAccess::Read | OpAccess::Write | OpAccess::ReadWrite));
         let class = classify(code, info.used_memory().is_empty());
         let touch = Touch::new(code, class);
+        let work = Work::new(code, info, class);
         Instruction {
             address,
             data: reads.without(address),
@@ -86,10 +87,20 @@ impl Instruction {
             class,
             branch: branch(code),
             touch,
+            work,
             bytes: u8::try_from(code.memory_size().size()).unwrap_or(0),
             may_access: !info.used_memory().is_empty(),
             must_access: touches && class != Class::Serialising && !touch.is_silent() && is_plain(code),
         }
+    }
+}
+
+impl Instruction {
+    /// A later part of one that repeats: its addresses are counted up from those that the first has read.
+    #[must_use]
+    pub fn later_part(self) -> Instruction {
+        let none = RegisterSet::default();
+        Instruction { address: none, data: none, writes: none, work: Work::StringPart, ..self }
     }
 }
 

@@ -1,0 +1,46 @@
+//! How much of the core's width an instruction takes: a closed set, counted in the host file.
+
+use iced_x86::{FlowControl, InstructionInfo, OpAccess};
+
+use super::Class;
+
+/// What decides the number of an instruction's micro-operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Work {
+    /// one, with a load or a store fused into it
+    #[default]
+    Single,
+    /// it loads, computes and stores to the same place
+    ReadModifyWrite,
+    Call,
+    Divide,
+    Locked,
+    /// exchanges with other microcode: cpuid, fences, system calls
+    Microcode,
+    /// the beginning of an instruction that may repeat, and its first line
+    String,
+    /// each further line of it
+    StringPart,
+}
+
+impl Work {
+    pub(super) fn new(code: &iced_x86::Instruction, info: &InstructionInfo, class: Class) -> Work {
+        let repeats = code.has_rep_prefix() || code.has_repne_prefix();
+        if repeats && code.is_string_instruction() {
+            return Work::String;
+        }
+        if matches!(code.flow_control(), FlowControl::Call | FlowControl::IndirectCall) {
+            return Work::Call;
+        }
+        match class {
+            Class::Divide => Work::Divide,
+            Class::Locked => Work::Locked,
+            Class::Serialising | Class::LoadFence | Class::StoreFence | Class::Fence => Work::Microcode,
+            _ => {
+                let writes = |access| matches!(access, OpAccess::ReadWrite | OpAccess::ReadCondWrite);
+                let changes = info.used_memory().iter().any(|memory| writes(memory.access()));
+                if changes { Work::ReadModifyWrite } else { Work::Single }
+            }
+        }
+    }
+}
