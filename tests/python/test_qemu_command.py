@@ -77,9 +77,9 @@ def test_the_host_is_shared_read_only_and_keep_is_not() -> None:
 
 
 def test_the_plugin_is_told_ring_detail_and_frequency() -> None:
-    plugin = qemu.Plugin(Path("/p.so"), 7, "all", "pace")
+    plugin = qemu.Plugin(Path("/p.so"), 7, "all", 2_000_000, "pace")
     assert values(replace(COMMAND, plugin=plugin), "-plugin") == [
-        "/p.so,ring=7,detail=all,tsc=2400000000,idle=pace"
+        "/p.so,ring=7,detail=all,tsc=2400000000,idle=pace,vcpus=1,skew=2000000"
     ]
     assert values(COMMAND, "-plugin") == []
 
