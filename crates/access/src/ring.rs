@@ -16,7 +16,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-pub use header::{Header, Reply};
+pub use header::{Header, Reply, Told};
 pub use peer::{Backoff, Peer, PeerGone};
 
 use crate::record::{RECORD_BYTES, Record, Vcpu, Words};
@@ -190,13 +190,13 @@ impl Producer {
         self.ring.header().head.store(self.head, Release);
     }
 
-    /// Wait until the consumer has answered question `sequence` (from 1): its answer [ps].
-    pub fn wait_for(&mut self, reply: Reply, sequence: u64, peer: &Peer) -> Result<u64, PeerGone> {
+    /// Wait until the consumer has answered question `sequence` (from 1): its answer.
+    pub fn wait_for(&mut self, reply: Reply, sequence: u64, peer: &Peer) -> Result<Told, PeerGone> {
         self.publish();
         let mut backoff = Backoff::new(peer);
         loop {
-            if let Some(ps) = self.ring.header().reply(reply, sequence).read(sequence) {
-                return Ok(ps);
+            if let Some(told) = self.ring.header().reply(reply, sequence).read(sequence) {
+                return Ok(told);
             }
             backoff.pause()?;
         }
@@ -264,6 +264,11 @@ impl Consumer {
     /// Answer the producer.
     pub fn answer(&self, reply: Reply, sequence: u64, ps: u64) {
         self.ring.header().reply(reply, sequence).write(sequence, ps);
+    }
+
+    /// Tell the producer that the answer needs what another vCPU does before.
+    pub fn put_off(&self, reply: Reply, sequence: u64) {
+        self.ring.header().reply(reply, sequence).put_off(sequence);
     }
 
     /// Records seen and not yet read.

@@ -122,7 +122,6 @@ statistics! {
         flushes: Counter [Lines] "lines that clflush, clflushopt and clwb named",
         device_accesses: Counter [Lines] "to a device's registers",
         window_full: Counter [Events] "dispatch waited for the reorder buffer",
-        passed_over: Counter [Events] "the others had to go on before the guest had told what this core does next",
         lsq_full: Counter [Events] "dispatch waited for the load or the store queue",
         miss_latency: Latency [Nanoseconds] "load to use of loads that missed L2",
     }
@@ -135,8 +134,6 @@ pub struct TimeSpent {
     pub idle: Time,
     /// waiting for a device's declared service time
     pub device: Time,
-    /// what the guest ran next was not known in time: an error of the simulation
-    pub passed_over: Time,
 }
 
 /// One core and its own caches.
@@ -226,24 +223,25 @@ impl Core {
     }
 
     /// An interrupt ends a halt at `at`: whether it is this one, or one still to come.
-    pub(crate) fn end_halt(&mut self, at: Time) -> bool {
+    pub(crate) fn end_halt(&mut self, at: Time, now: Time) -> bool {
         let Some(since) = self.halted.take() else {
             self.woken_early.push_back(at);
             return false;
         };
         self.spent.idle += at.since(since);
-        self.front.advance_to(at);
+        // What has happened in the machine until `now` cannot be changed any more.
+        self.front.advance_to(at.max(now));
         true
     }
 
-    /// The others have gone on without this core until `now`: so long at least, its time has stood still.
-    pub(crate) fn catch_up(&mut self, now: Time) {
-        let lost = now.since(self.front.next());
-        if lost > Time::ZERO {
-            self.stats.passed_over.increment();
-            self.spent.passed_over += lost;
-            self.front.advance_to(now);
-        }
+    /// No instruction is dispatched before.
+    pub(crate) fn next_slot(&self) -> Time {
+        self.front.next()
+    }
+
+    /// A clock read that has been taken from the feed is asked for again later.
+    pub(crate) fn withdraw(&mut self) {
+        self.in_hand.take_if(|step| matches!(step, Step::ReadClock { .. } | Step::Settle { .. }));
     }
 
     /// How often a miss waited for a fill buffer.

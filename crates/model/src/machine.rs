@@ -52,8 +52,6 @@ pub struct Machine {
     pauses: Vec<Pause>,
     /// cores that go on before the next event
     ready: VecDeque<usize>,
-    /// cores that the others have gone on without
-    passed_over: Vec<bool>,
     /// statistics are of the time since
     since: Time,
     /// and until then
@@ -68,8 +66,10 @@ pub struct Machine {
 pub enum Stop {
     /// a core has answered a question of its feed
     Answered,
-    /// a core lacks its next step
+    /// a core lacks its next step, and nothing can happen before it
     Starved,
+    /// all cores wait for an interrupt, or have ended
+    Asleep,
     /// all programs have ended
     Ended,
 }
@@ -77,10 +77,10 @@ pub enum Stop {
 /// What to do where a core lacks its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lacking {
-    /// come back and ask for it
+    /// come back at once and ask for it
     Stop,
-    /// go on without it until a question is answered
-    PassOver,
+    /// go on as far as that core has come, because whoever would tell waits for an answer
+    Before,
 }
 
 /// The loads of one core that reached a memory.
@@ -137,8 +137,8 @@ impl Machine {
         let loads = vec![CoreLoads::default(); cores.len()];
         let socket_link = spec.socket_link.as_ref().map(SocketLink::new);
         let shared = Shared { queue: EventQueue::new(), requests: Slab::new(), home, nodes, ports, socket_link };
-        let (ready, passed_over) = ((0..cores.len()).collect(), vec![false; cores.len()]);
-        Ok(Machine { cores, pauses, ready, passed_over, since: Time::ZERO, until: Time::ZERO, loads, shared, spec })
+        let ready = (0..cores.len()).collect();
+        Ok(Machine { cores, pauses, ready, since: Time::ZERO, until: Time::ZERO, loads, shared, spec })
     }
 
     /// Whether a machine of this description can be built.
@@ -159,7 +159,7 @@ impl Machine {
         loop {
             match self.go(feeds, Lacking::Stop)? {
                 Stop::Answered => look(self)?,
-                Stop::Starved => return Err(self.deadlock()),
+                Stop::Starved | Stop::Asleep => return Err(self.deadlock()),
                 Stop::Ended => return Ok(()),
             }
         }
@@ -175,8 +175,8 @@ impl Machine {
             if self.pauses.iter().all(|pause| *pause == Pause::Ended) {
                 return Ok(Stop::Ended);
             }
-            if self.lacks_steps(lacking) {
-                return Ok(Stop::Starved);
+            if let Some(stop) = self.lacks_steps(lacking) {
+                return Ok(stop);
             }
             self.next_event()?;
         }
@@ -213,9 +213,6 @@ impl Machine {
     /// Run what can go on before the next event, up to the first answer.
     fn run_ready<F: Feed>(&mut self, feeds: &mut [F]) -> Result<Option<Stop>, ModelError> {
         while let Some(&core) = self.ready.front() {
-            if std::mem::take(&mut self.passed_over[core]) {
-                self.cores[core].catch_up(self.shared.queue.now());
-            }
             match self.cores[core].run(&mut feeds[core], &mut self.shared)? {
                 Pause::Answered => return Ok(Some(Stop::Answered)),
                 Pause::Wakes(woken) => self.wake(core, usize::from(woken.0)),
@@ -236,26 +233,37 @@ impl Machine {
     /// `by` has woken a core, at its own time.
     fn wake(&mut self, by: usize, woken: usize) {
         let at = self.cores[by].now();
-        if self.cores[woken].end_halt(at) && !self.ready.contains(&woken) {
-            self.cores[woken].catch_up(self.shared.queue.now());
+        let now = self.shared.queue.now();
+        if self.cores[woken].end_halt(at, now) && !self.ready.contains(&woken) {
             self.ready.push_back(woken);
         }
     }
 
     /// Whether a core's next step is needed before anything else can happen. Such cores are ready to be asked again.
-    fn lacks_steps(&mut self, lacking: Lacking) -> bool {
-        let asleep = |pause: &Pause| matches!(pause, Pause::Halted | Pause::Ended);
-        let all_asleep = self.pauses.iter().all(asleep);
-        for (core, pause) in self.pauses.iter().enumerate() {
-            match pause {
-                Pause::Starved if lacking == Lacking::PassOver => self.passed_over[core] = true,
-                Pause::Starved => self.ready.push_back(core),
-                // All of them: who is woken first is for the guest to say.
-                Pause::Halted if all_asleep => self.ready.push_back(core),
-                _ => {}
+    fn lacks_steps(&mut self, lacking: Lacking) -> Option<Stop> {
+        let of = |wanted: fn(&Pause) -> bool| {
+            let cores = self.pauses.iter().enumerate().filter(move |(_, pause)| wanted(pause));
+            cores.map(|(core, _)| core)
+        };
+        let starved = |pause: &Pause| *pause == Pause::Starved;
+        if let Some(at) = of(starved).map(|core| self.cores[core].next_slot()).min() {
+            if lacking == Lacking::Before && self.shared.queue.next_at().is_some_and(|event| event < at) {
+                return None;
             }
+            self.ready.extend(of(starved));
+            return Some(Stop::Starved);
         }
-        !self.ready.is_empty()
+        if self.pauses.iter().all(|pause| matches!(pause, Pause::Halted | Pause::Ended)) {
+            // Who is woken first is for the guest to say.
+            self.ready.extend(of(|pause| *pause == Pause::Halted));
+            return Some(Stop::Asleep);
+        }
+        None
+    }
+
+    /// The question that `core` has taken and not answered is withdrawn.
+    pub fn withdraw(&mut self, core: usize) {
+        self.cores[core].withdraw();
     }
 
     fn next_event(&mut self) -> Result<(), ModelError> {

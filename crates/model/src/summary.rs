@@ -85,10 +85,6 @@ pub struct CoreSummary {
     pub lsq_full_events: u64,
     pub branches: u64,
     pub mispredictions: u64,
-    /// times that a core was passed over because the guest had not told what it does next
-    pub passed_over: u64,
-    /// and the time that its clock stood still for it, in all cores [ns]: an error of the simulation
-    pub passed_over_ns: u64,
 }
 
 impl Summary {
@@ -126,8 +122,6 @@ impl Summary {
                 lsq_full_events: sum(|stats| stats.lsq_full.get()),
                 branches: sum(|stats| stats.branches.get()),
                 mispredictions: sum(|stats| stats.mispredictions.get()),
-                passed_over: sum(|stats| stats.passed_over.get()),
-                passed_over_ns: machine.cores().iter().map(|core| core.spent().passed_over.as_ps()).sum::<u64>() / 1000,
             },
         }
     }

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
 use cxlab_access::record::MemoryAccess;
-use cxlab_access::ring::{CAPACITY, Reply, sync_lag};
+use cxlab_access::ring::{CAPACITY, Reply, Told, sync_lag};
 use cxlab_access::{BlockId, Marker, Peer, PeerGone, Producer, Record, Ring, Vcpu};
 
 use crate::arguments::Arguments;
@@ -241,10 +241,14 @@ impl Stream {
         self.producer.publish();
         let lag = sync_lag(turns::vcpus());
         if sequence > lag {
-            let ps = self.wait(Reply::Sync(Vcpu::new(vcpu)), sequence - lag);
-            let pace_ps = self.turns.synced(vcpu, sequence - lag, ps);
-            self.syncs[vcpu].quantum = (INTERVAL_PS / pace_ps).clamp(*QUANTUM.start(), *QUANTUM.end());
-            self.show(ps);
+            match self.wait(Reply::Sync(Vcpu::new(vcpu)), sequence - lag) {
+                Told::Time(ps) => {
+                    let pace_ps = self.turns.synced(vcpu, sequence - lag, ps);
+                    self.syncs[vcpu].quantum = (INTERVAL_PS / pace_ps).clamp(*QUANTUM.start(), *QUANTUM.end());
+                    self.show(ps);
+                }
+                Told::Later => self.turns.step_back(vcpu),
+            }
         }
         self.syncs[vcpu].since = 0;
         clock::run_due_timers(vcpu);
@@ -254,7 +258,7 @@ impl Stream {
         }
     }
 
-    fn wait(&mut self, reply: Reply, sequence: u64) -> u64 {
+    fn wait(&mut self, reply: Reply, sequence: u64) -> Told {
         let peer = self.peer.as_ref().expect("detail attaches first");
         or_quit(self.producer.wait_for(reply, sequence, peer))
     }
@@ -270,22 +274,27 @@ impl Stream {
         self.push(vcpu, Record::Access(access));
     }
 
-    /// The instruction is about to read the clock: let the model catch up.
-    fn read_clock(&mut self, vcpu: usize, instruction: u16) {
+    /// The instruction is about to read the clock: let the model catch up. Whether it may: else another one is behind.
+    fn read_clock(&mut self, vcpu: usize, instruction: u16) -> bool {
         self.clock_reads += 1;
         self.push(vcpu, Record::ClockRead { instruction, sequence: self.clock_reads });
-        let ps = self.wait(Reply::Clock, self.clock_reads);
+        let Told::Time(ps) = self.wait(Reply::Clock, self.clock_reads) else {
+            self.turns.step_back(vcpu);
+            return false;
+        };
         self.answered(vcpu, ps);
         self.last_read_ps = self.last_read_ps.max(self.offset_ps + ps);
         clock::set_clock_read(self.last_read_ps);
+        true
     }
 
     /// Let the model commit all that `vcpu` did, and show its time.
     fn settle(&mut self, vcpu: usize) {
         self.clock_reads += 1;
         self.push(vcpu, Record::Settle { sequence: self.clock_reads });
-        let ps = self.wait(Reply::Clock, self.clock_reads);
-        self.answered(vcpu, ps);
+        if let Told::Time(ps) = self.wait(Reply::Clock, self.clock_reads) {
+            self.answered(vcpu, ps);
+        }
     }
 
     /// The model has answered a question of this moment.
@@ -356,7 +365,8 @@ pub unsafe extern "C" fn on_block(_vcpu: u32, data: *mut c_void) {
 /// An instruction of the only vCPU reads the clock.
 pub unsafe extern "C" fn on_clock_read(_vcpu: u32, instruction: *mut c_void) {
     if mode::in_detail() {
-        with(|stream| stream.read_clock(0, instruction as u16));
+        let read = with(|stream| stream.read_clock(0, instruction as u16));
+        assert!(read, "nobody else can be behind the only vCPU");
     }
 }
 
@@ -382,8 +392,7 @@ pub unsafe extern "C" fn reach_clock_read(vcpu: u32, instruction: *mut c_void) -
         return std::ptr::null_mut();
     }
     with(|stream| {
-        if stream.turns.is_most_behind(vcpu) {
-            stream.read_clock(vcpu, instruction);
+        if stream.turns.is_most_behind(vcpu) && stream.read_clock(vcpu, instruction) {
             return std::ptr::null_mut();
         }
         stream.push(vcpu, Record::Cut { instruction });

@@ -234,6 +234,14 @@ impl Turns {
         self.measure();
     }
 
+    /// The model says that others are behind, whatever was estimated: theirs is the next turn.
+    pub fn step_back(&mut self, vcpu: usize) {
+        if let Some(others_ps) = self.others_ps(vcpu) {
+            self.progress[vcpu].stand_until(others_ps + self.skew_ps);
+        }
+        self.measure();
+    }
+
     /// Nothing happened until `ps`.
     pub fn idle(&mut self, vcpu: usize, ps: u64) {
         self.progress[vcpu].stand_until(ps);

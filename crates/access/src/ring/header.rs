@@ -27,22 +27,40 @@ pub enum Reply {
     Clock,
 }
 
+/// What the consumer says to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// [ps]
+    Time(u64),
+    /// another vCPU has to run before that can be told
+    Later,
+}
+
 /// The answer to one question.
 #[repr(C, align(64))]
 pub struct Answer {
     sequence: AtomicU64,
+    /// 1 if `ps` is one, 0 if it is to be asked for later
+    is_time: AtomicU64,
     ps: AtomicU64,
 }
 
 impl Answer {
     /// The answer, if question `sequence` (from 1) has been answered.
     #[must_use]
-    pub fn read(&self, sequence: u64) -> Option<u64> {
-        (self.sequence.load(Acquire) == sequence).then(|| self.ps.load(Relaxed))
+    pub fn read(&self, sequence: u64) -> Option<Told> {
+        let told = || if self.is_time.load(Relaxed) == 1 { Told::Time(self.ps.load(Relaxed)) } else { Told::Later };
+        (self.sequence.load(Acquire) == sequence).then(told)
+    }
+
+    pub fn put_off(&self, sequence: u64) {
+        self.is_time.store(0, Relaxed);
+        self.sequence.store(sequence, Release);
     }
 
     pub fn write(&self, sequence: u64, ps: u64) {
         self.ps.store(ps, Relaxed);
+        self.is_time.store(1, Relaxed);
         self.sequence.store(sequence, Release);
     }
 }

@@ -7,11 +7,13 @@
 //! ```
 //!
 //! The machine stops wherever a core lacks its next step; what is then read does not depend on which process is faster.
-//! Only when the guest itself waits for an answer, which the stream tells, do the others go on without that core.
+//! When the guest itself waits for an answer, which the stream tells, the machine goes on up to where that core has come.
+//! If the answer lies beyond, it is put off: the guest is told that another vCPU is behind, lets it run and asks again.
 
 use std::sync::Arc;
 
 use cxlab_access::record::Words;
+use cxlab_access::ring::Reply;
 use cxlab_access::{BlockId, Marker, Record, Vcpu};
 
 use super::Block;
@@ -27,6 +29,8 @@ pub trait RecordSource {
     fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError>;
     fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError>;
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
+    /// The answer would need what another vCPU does before.
+    fn put_off(&mut self, reply: Reply, sequence: u64);
     /// Whether the producer waits for answers, or all is there already.
     fn is_recorded_elsewhere(&self) -> bool;
 }
@@ -55,6 +59,8 @@ pub struct Guest<S> {
     blocks: u32,
     syncs: [Questions; Vcpu::MOST],
     clock: Questions,
+    /// who asked for the clock last
+    asker: usize,
     /// sync points that a vCPU may be ahead of their answers: see crates/qemu-plugin/src/stream.rs
     lag: u64,
 }
@@ -63,7 +69,7 @@ impl<S: RecordSource> Guest<S> {
     pub fn new(source: S, vcpus: u16) -> Guest<S> {
         let readers = (0..vcpus).map(|_| Reader::default()).collect();
         let lag = cxlab_access::ring::sync_lag(usize::from(vcpus));
-        Guest { source, readers, blocks: 0, syncs: Default::default(), clock: Questions::default(), lag }
+        Guest { source, readers, blocks: 0, syncs: Default::default(), clock: Questions::default(), asker: 0, lag }
     }
 
     pub fn source(&self) -> &S {
@@ -81,13 +87,14 @@ impl<S: RecordSource> Guest<S> {
         mut look: impl FnMut(&Machine) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
         loop {
-            let lacking = if self.waits() { Lacking::PassOver } else { Lacking::Stop };
+            let lacking = if self.waits() { Lacking::Before } else { Lacking::Stop };
             match machine.go(&mut self.readers, lacking)? {
                 Stop::Answered => {
                     self.tell()?;
                     look(machine)?;
                 }
-                Stop::Starved => self.read()?,
+                Stop::Starved if self.waits() => self.put_off(machine),
+                Stop::Starved | Stop::Asleep => self.read()?,
                 Stop::Ended => return self.tell(),
             }
         }
@@ -99,10 +106,28 @@ impl<S: RecordSource> Guest<S> {
             && (self.clock.open() > 0 || self.syncs.iter().any(|syncs| syncs.open() > self.lag))
     }
 
+    /// Answer what the guest waits for with: later.
+    fn put_off(&mut self, machine: &mut Machine) {
+        if self.clock.open() > 0 {
+            if !self.readers[self.asker].withdraw() {
+                machine.withdraw(self.asker);
+            }
+            self.clock.answered = self.clock.asked;
+            self.source.put_off(Reply::Clock, self.clock.asked);
+        }
+        for (index, syncs) in self.syncs.iter_mut().enumerate() {
+            if syncs.open() > self.lag {
+                syncs.answered = syncs.asked - self.lag;
+                self.source.put_off(Reply::Sync(Vcpu::new(index)), syncs.answered);
+            }
+        }
+    }
+
     fn tell(&mut self) -> Result<(), ModelError> {
         for (index, reader) in self.readers.iter_mut().enumerate() {
             match reader.take_answer() {
                 None => {}
+                Some(Given::Sync { sequence, .. }) if sequence <= self.syncs[index].answered => {}
                 Some(Given::Sync { sequence, ps }) => {
                     self.syncs[index].answered = sequence;
                     self.source.answer_sync(Vcpu::new(index), sequence, ps)?;
@@ -161,7 +186,9 @@ impl<S: RecordSource> Guest<S> {
                 return Ok(index);
             }
             Record::Sync { sequence } => self.syncs[index].asked = sequence,
-            Record::ClockRead { sequence, .. } | Record::Settle { sequence } => self.clock.asked = sequence,
+            Record::ClockRead { sequence, .. } | Record::Settle { sequence } => {
+                (self.clock.asked, self.asker) = (sequence, index);
+            }
             Record::End => self.end(),
             _ => {}
         }

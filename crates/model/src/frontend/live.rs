@@ -78,6 +78,10 @@ impl RecordSource for Live {
         self.ring.pop().map_or(Ok(None), |words| self.keep(words))
     }
 
+    fn put_off(&mut self, reply: Reply, sequence: u64) {
+        self.ring.put_off(reply, sequence);
+    }
+
     fn is_recorded_elsewhere(&self) -> bool {
         false
     }

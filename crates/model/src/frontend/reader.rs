@@ -116,6 +116,20 @@ impl Reader {
         self.ended = true;
     }
 
+    /// The clock read that came last is withdrawn: whether it had not been read yet.
+    pub(super) fn withdraw(&mut self) -> bool {
+        let is_read = |words: &Words| matches!(Record::decode(*words), Some(Record::ClockRead { .. }));
+        if self.inbox.back().is_some_and(is_read) {
+            self.inbox.pop_back();
+        } else if !matches!(self.ahead, Some(Record::ClockRead { .. })) {
+            return false;
+        } else {
+            self.ahead = None;
+        }
+        self.bounds -= 1;
+        true
+    }
+
     /// Whether the next step has not come yet.
     #[inline]
     pub(super) fn is_starved(&self) -> bool {

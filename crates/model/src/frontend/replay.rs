@@ -5,6 +5,7 @@ use std::path::Path;
 
 use cxlab_access::Vcpu;
 use cxlab_access::record::Words;
+use cxlab_access::ring::Reply;
 use cxlab_access::trace::{Entry, TraceReader};
 
 use super::RecordSource;
@@ -84,6 +85,8 @@ impl RecordSource for Replay {
     fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError> {
         self.words()
     }
+
+    fn put_off(&mut self, _reply: Reply, _sequence: u64) {}
 
     fn is_recorded_elsewhere(&self) -> bool {
         self.answers == Answers::MayDiffer
