@@ -11,6 +11,8 @@ import pytest
 from guests import Cxlab
 
 SOURCES = Path(__file__).parent.parent / "programs"
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread"]
 
 
 @pytest.fixture
@@ -23,9 +25,17 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the compiled programs of tests/programs."""
     folder = tmp_path_factory.mktemp("programs")
     for source in SOURCES.glob("*.c"):
-        flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread"]
-        subprocess.run(["gcc", *flags, "-o", folder / source.stem, source], check=True)
+        subprocess.run(["gcc", *FLAGS, "-o", folder / source.stem, source], check=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def dax_heap(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example of a heap in memory that the application manages."""
+    program = tmp_path_factory.mktemp("examples") / "dax_heap"
+    command = ["gcc", *FLAGS, "-o", program, EXAMPLES / "dax_heap.c", "-lmimalloc"]
+    subprocess.run(command, check=True)
+    return program
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 /* A random pointer chase through working sets of several sizes, timed by itself: chase COUNT BYTES...
- * For each size: bytes, ns a load by clock_gettime, and by rdtsc at 2.4 GHz. */
+ * In anonymous memory, or in the file or device that CHASE_IN names. For each size: bytes, ns a load by clock_gettime, and by rdtsc at 2.4 GHz. */
 #include "marker.h"
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +27,19 @@ static void **follow(void **at, size_t count) {
     return at;
 }
 
+static char *map(size_t bytes) {
+    const char *file = getenv("CHASE_IN");
+    const int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, in = file ? open(file, O_RDWR) : -1;
+    char *area = mmap(0, bytes, PROT_READ | PROT_WRITE, flags, in, 0);
+    if (area == MAP_FAILED) perror("mmap"), exit(1);
+    return area;
+}
+
 int main(int argc, char **argv) {
     const size_t count = strtoull(argv[1], 0, 0);
     for (int i = 2; i < argc; i++) {
         const size_t bytes = strtoull(argv[i], 0, 0), lines = bytes / LINE;
-        char *area = mmap(0, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *area = map(bytes + HUGE_PAGE);
         area += -(uintptr_t)area % HUGE_PAGE;
         madvise(area, bytes, MADV_HUGEPAGE);
         void **at = link_lines(area, lines);
