@@ -19,6 +19,7 @@ def write_run(
         for name, amount in (("dram", dram), ("cxl", cxl))
     }
     summary = {
+        "complete": True,
         "simulated_seconds": seconds,
         "instructions": {"user": user, "kernel": 5},
         "nodes": nodes,
@@ -135,7 +136,7 @@ def test_a_wrong_time_is_named(tmp_path: Path, seconds: object) -> None:
 
 
 def test_a_partial_run_does_not_count(tmp_path: Path) -> None:
-    refused(Code.RUNS_DIFFER, str(write_run(tmp_path / "r", 1, 1, 0, partial=True)))
+    refused(Code.RUNS_DIFFER, str(write_run(tmp_path / "r", 1, 1, 0, complete=False)))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"simulated_seconds": 1}'])

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   machine_names, load_machine   machines and their figures, as JSON
+//!   shipped_file                  a machine's, host's or device's file as it is written
 //!   stages                        where a request's time can go, in the order of its way
 //!   simulate                      the model's side of a live run, until the guest's program ends
 //!   replay                        the same from a recorded trace
@@ -46,6 +47,12 @@ fn load_machine(py: Python<'_>, name_or_path: &str) -> PyResult<String> {
     machines::describe(name_or_path).map_err(|error| raise(py, &error))
 }
 
+/// The text of a file that comes with CXLab, by its path in `data/`; nothing if there is none.
+#[pyfunction]
+fn shipped_file(path: &str) -> Option<&'static str> {
+    cxlab_model::config::shipped_file(path)
+}
+
 /// Where a request's time can go, in the order of its way: (name in results, what happens there).
 #[pyfunction]
 fn stages() -> Vec<(&'static str, &'static str)> {
@@ -81,6 +88,7 @@ fn _model(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CxlabError", module.py().get_type::<CxlabError>())?;
     module.add_function(wrap_pyfunction!(machine_names, module)?)?;
     module.add_function(wrap_pyfunction!(load_machine, module)?)?;
+    module.add_function(wrap_pyfunction!(shipped_file, module)?)?;
     module.add_function(wrap_pyfunction!(stages, module)?)?;
     module.add_function(wrap_pyfunction!(ring_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from matplotlib import style
 from matplotlib.figure import Figure
 
+from cxlab.bench.request import BenchError
 from cxlab.bench.result import Result
 
 STYLE: dict[str, object] = {
@@ -36,6 +39,37 @@ def of(result: Result, label: str) -> Curve:
     """The curve of a result, from idle to the peak."""
     points = [(p["bandwidth_mb_s"], p["latency_ns"]) for p in result.points if p["latency_ns"] is not None]
     return Curve(label, points)
+
+
+def of_document(document: Mapping[str, Any]) -> list[Curve]:
+    """The curves of a result as ``--json`` has it, one a mix; with provenance it is of a real machine."""
+    by_mix: dict[str, list[tuple[float, float]]] = {}
+    for point in document["points"]:
+        if point.get("latency_ns") is not None and point.get("bandwidth_mb_s") is not None:
+            mix = str(point.get("mix", document.get("mix", "1:0")))
+            by_mix.setdefault(mix, []).append((point["bandwidth_mb_s"], point["latency_ns"]))
+    where = f"{document['machine']}, {document['node']}"
+    return [Curve(f"{where}, {mix}", points, "provenance" in document) for mix, points in by_mix.items()]
+
+
+def read(file: Path) -> list[Curve]:
+    """The curves of a result's file.
+
+    Raises:
+        BenchError: it is none, or has no latency over bandwidth.
+
+    """
+    try:
+        found = of_document(json.loads(file.read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BenchError(
+            f"{file}: {error!r}; valid: JSON of loaded-latency or mess, simulated or --host"
+        ) from None
+    if not found:
+        raise BenchError(
+            f"{file} has no point with latency and bandwidth; valid: JSON of loaded-latency or mess"
+        )
+    return found
 
 
 def curves(path: Path, title: str, lines: Sequence[Curve]) -> None:

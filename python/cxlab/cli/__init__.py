@@ -14,6 +14,7 @@ from cxlab.machine.summary import OWN_ERROR, cxlab_version
 #: Name and module; a module's ``command`` is the subcommand.
 COMMANDS = {
     "bench": "cxlab.cli.bench",
+    "calibrate": "cxlab.cli.calibrate",
     "doctor": "cxlab.cli.doctor",
     "machines": "cxlab.cli.machines",
     "plan": "cxlab.cli.plan",

@@ -21,8 +21,10 @@ from rich.console import Console
 from cxlab.bench import plot, result, sweep
 from cxlab.bench.request import DELAYS, BenchError, Mix, Placement, Workload
 from cxlab.bench.result import Result
+from cxlab.cli import bench_host
 
 F = TypeVar("F", bound=Callable[..., Any])
+PLACEMENT = ("node", "interleave", "weighted_interleave")
 MESS_MIXES = ("1:0", "4:1", "3:1", "2:1", "3:2", "1:1")
 
 
@@ -33,24 +35,25 @@ class InputError(click.ClickException):
 
 
 def where(command: F) -> F:
-    """Give a bench its machine, placement and outputs, and turn its errors into messages."""
+    """Give a bench its machine, placement and outputs, or this host; turn its errors into messages."""
 
     @functools.wraps(command)
-    def run(
-        machine: str, node: str | None, interleave: str | None, weighted_interleave: str | None, **rest: Any
-    ) -> Any:
+    def run(host: bool, **given: Any) -> Any:
         try:
-            placement = Placement.parse(node, interleave, weighted_interleave)
-            return command(machine=machine, placement=placement, **rest)
+            if host:
+                return bench_host.measure(command.__name__.replace("_", "-"), given)
+            machine, *named = (given.pop(option) for option in ("machine", *PLACEMENT))
+            if machine is None:
+                raise BenchError("give one of --machine NAME and --host")
+            return command(machine=machine, placement=Placement.parse(*named), **given)
         except BenchError as error:
             raise InputError(str(error)) from error
 
     for option in reversed(
         (
-            click.option(
-                "--machine", required=True, help="A machine that comes with CXLab, or a .toml file."
-            ),
-            click.option("--node", help="The node that all lines are on."),
+            click.option("--machine", help="A machine that comes with CXLab, or a .toml file."),
+            click.option("--host", is_flag=True, help="Measure this host instead, by cxlab-memo."),
+            click.option("--node", help="The node that all lines are on; with --host its number."),
             click.option("--interleave", metavar="NODES", help="Page by page over these nodes: dram,cxl."),
             click.option(
                 "--weighted-interleave", metavar="NODE=N,..", help="Page by page by weight: dram=3,cxl=1."
@@ -90,9 +93,16 @@ def load(command: F) -> F:
     return command
 
 
-plot_option = click.option(
-    "--plot", "plot_file", type=click.Path(path_type=Path), help="Draw the curve: a .png, .svg or .pdf file."
-)
+def drawn(command: F) -> F:
+    """Options of a bench that is a curve."""
+    plot_file = click.option(
+        "--plot", "plot_file", type=click.Path(path_type=Path), help="Draw the curve: a .png, .svg or .pdf."
+    )
+    beside = click.option(
+        "--beside", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Draw the curves of this JSON too, simulated or of a host.",
+    )  # fmt: skip
+    return plot_file(beside(command))
 
 
 def finish(outcome: Result, json_file: Path | None) -> None:
@@ -101,7 +111,7 @@ def finish(outcome: Result, json_file: Path | None) -> None:
         result.write(json_file, outcome.document())
 
 
-@click.group("bench", help="Microbenchmarks on a simulated machine.")
+@click.group("bench", help="Microbenchmarks on a simulated machine, or on this host.")
 def command() -> None:
     """The group."""
 
@@ -124,7 +134,7 @@ def latency(machine: str, placement: Placement, json_file: Path | None) -> None:
     "--delay", type=click.IntRange(0, 10_000_000), help="Core cycles after every four loads or stores."
 )
 @click.option("--sweep", "whole", is_flag=True, help="All of MLC's delays, 0 (the peak) to 20000 (idle).")
-@plot_option
+@drawn
 def loaded_latency(
     machine: str,
     placement: Placement,
@@ -136,6 +146,7 @@ def loaded_latency(
     delay: int | None,
     whole: bool,
     plot_file: Path | None,
+    beside: tuple[Path, ...],
 ) -> None:
     """A point or a curve."""
     if (delay is None) != whole:
@@ -149,7 +160,8 @@ def loaded_latency(
     if delay is not None:
         Console().print(result.stages_table(outcome.points[0]))
     if plot_file is not None:
-        plot.curves(plot_file, _title(outcome), [plot.of(outcome, f"{mix} {store}")])
+        mine = plot.of_document(outcome.document()) if beside else [plot.of(outcome, f"{mix} {store}")]
+        plot.curves(plot_file, _title(outcome), [*mine, *_read(beside)])
     finish(outcome, json_file)
 
 
@@ -212,7 +224,7 @@ def memo(machine: str, placement: Placement, json_file: Path | None) -> None:
 @click.option(
     "--store", default="ordinary", show_default=True, type=click.Choice(["ordinary", "nontemporal"])
 )
-@plot_option
+@drawn
 def mess(
     machine: str,
     placement: Placement,
@@ -221,6 +233,7 @@ def mess(
     mixes: str,
     store: str,
     plot_file: Path | None,
+    beside: tuple[Path, ...],
 ) -> None:
     """A curve for each mix."""
     family = [
@@ -239,12 +252,17 @@ def mess(
         click.echo("\n".join(result.mlc_lines(outcome)))
     if plot_file is not None:
         lines = [plot.of(outcome, str(outcome.workload.mix)) for outcome in outcomes]
-        plot.curves(plot_file, f"{machine}, {placement}: {threads} threads, reads to writes", lines)
+        title = f"{machine}, {placement}: {threads} threads, reads to writes"
+        plot.curves(plot_file, title, [*lines, *_read(beside)])
     if json_file is not None:
         document = outcomes[0].document()
         document["mix"] = [str(outcome.workload.mix) for outcome in outcomes]
         document["points"] = points
         result.write(json_file, document)
+
+
+def _read(files: tuple[Path, ...]) -> list[plot.Curve]:
+    return [curve for file in files for curve in plot.read(file)]
 
 
 def _title(outcome: Result) -> str:

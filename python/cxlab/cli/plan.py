@@ -96,7 +96,11 @@ def command() -> None:
     "--dram", metavar="CAPACITY", help="D: main memory of a server, as '512 GiB'; with prices gives R_t."
 )
 @click.option(
-    "--from-run", "from_runs", multiple=True, metavar="[TIER=]DIR", help="R_d, R_c from `cxlab run` results."
+    "--from-run",
+    "from_runs",
+    multiple=True,
+    metavar="[TIER=]PATH",
+    help="R_d, R_c from results of `cxlab run`, or of `cxlab bench` (JSON).",
 )
 @click.option(
     "--throughput",

@@ -1,4 +1,4 @@
-"""What ``make build`` puts beside the package: the guest's init and the QEMU plugin."""
+"""What ``make build`` puts beside the package: the guest's init, the QEMU plugin, the microbenchmark memo."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from cxlab.machine.errors import NotBuilt
 FOLDER = Path(__file__).resolve().parent.parent / "bin"
 GUEST_INIT = FOLDER / "cxlab-guest-init"
 QEMU_PLUGIN = FOLDER / "libcxlab_qemu_plugin.so"
+MEMO = FOLDER / "cxlab-memo"
 
 
 def built(path: Path) -> Path:

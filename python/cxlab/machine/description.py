@@ -23,6 +23,10 @@ class Model(Protocol):
         """Read and resolve a machine: JSON."""
         ...
 
+    def shipped_file(self, path: str) -> str | None:
+        """The text of a file that comes with CXLab, by its path in ``data/``."""
+        ...
+
     def stages(self) -> list[tuple[str, str]]:
         """Where a request's time can go, in the order of its way: (name in results, what happens there)."""
         ...

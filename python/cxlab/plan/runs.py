@@ -1,4 +1,4 @@
-"""R_d and R_c from the user's own measurements: `cxlab run` results, or throughputs of any benchmark.
+"""R_d and R_c from the user's own measurements: results of `cxlab run` and of benches, or typed throughputs.
 
     run all on the slow tier   t_slow --+-> R_d = t_slow / t_dram
     run all in main memory     t_dram --+
@@ -14,7 +14,7 @@ the interval of the times alone. Several runs of one tier give an interval: from
 fastest, nominal from the mean times.
 
 A throughput that a benchmark printed (operations, bytes or requests per time) stands for a run that takes 1 /
-throughput for one unit of work; all of them have to be in the same unit.
+throughput for one unit of work; all have to be in the same unit. A bench's result is a throughput too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from cxlab.plan.bench_results import is_bench, read_bench
 from cxlab.plan.error import Code, PlanError
 from cxlab.plan.quantity import Interval
 
@@ -55,6 +56,7 @@ class Unit:
     """The work of a throughput: one of what it counts."""
 
     name: str  # as typed, empty where none was
+    workload: str | None = None  # what a bench did
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,10 @@ class Measured:
 
 
 def read_runs(argument: str) -> list[Run]:
-    """Read `TIER=DIR`, a run's `DIR` (tier from its traffic), or a `DIR` of runs. Raises `PlanError`."""
+    """Read `TIER=PATH`, a `PATH`, or a `PATH` of several. Raises `PlanError`.
+
+    A path is a run's folder, or a bench's JSON; the tier is where the bytes went where it is not said.
+    """
     name, equals, rest = argument.partition("=")
     if equals:
         tier = next((tier for tier in Tier if tier.value == name), None)
@@ -87,14 +92,17 @@ def read_runs(argument: str) -> list[Run]:
             )
         return [_read(Path(rest), tier)]
     folder = Path(argument)
+    if folder.is_file():
+        return [_read(folder, None)]
     if (folder / "summary.json").is_file():
         return [_read(folder, None)]
     inside = sorted(path.parent for path in folder.glob("*/summary.json"))
+    inside += sorted(path for path in folder.glob("*.json") if is_bench(path))
     if not inside:
-        valid = "a folder with summary.json, or a folder of such folders"
-        raise PlanError(Code.UNREADABLE, f"--from-run {argument}", "holds no summary.json", valid)
+        valid = "a run's folder (with summary.json), a bench's JSON, or a folder of such"
+        raise PlanError(Code.UNREADABLE, f"--from-run {argument}", "holds no result", valid)
     tiers = {tier.value: tier for tier in Tier}
-    return [_read(path, tiers.get(path.name)) for path in inside]
+    return [_read(path, tiers.get(path.stem)) for path in inside]
 
 
 def read_throughput(argument: str) -> Run:
@@ -147,6 +155,11 @@ def _over(above: list[float], below: list[float]) -> Interval:
 
 
 def _check_same_work(runs: list[Run]) -> None:
+    workloads = {run.work.workload for run in runs if isinstance(run.work, Unit)} - {None}
+    if len(workloads) > 1:
+        found = " and ".join(sorted(f"`{workload}`" for workload in workloads))
+        valid = "results of one bench with the same threads, mix, stores and pattern"
+        raise PlanError(Code.RUNS_DIFFER, "--from-run", found, valid)
     counted = [(run.work.user, run.name) for run in runs if isinstance(run.work, Instructions)]
     units = {run.work.name for run in runs if isinstance(run.work, Unit)}
     if len(units) > 1 or (units and counted):
@@ -161,7 +174,22 @@ def _check_same_work(runs: list[Run]) -> None:
         raise PlanError(Code.RUNS_DIFFER, "--from-run", found, valid)
 
 
-def _read(folder: Path, tier: Tier | None) -> Run:
+def _read(path: Path, tier: Tier | None) -> Run:
+    return _read_bench(path, tier) if path.is_file() else _read_run(path, tier)
+
+
+def _read_bench(path: Path, tier: Tier | None) -> Run:
+    if not is_bench(path):
+        raise PlanError(Code.UNREADABLE, str(path), "is no result of a bench", "JSON of `cxlab bench --json`")
+    result = read_bench(path)
+    placed = [each for each in (Tier.DRAM, Tier.CXL) if result.node.startswith(each.value)]
+    if tier is None and (len(placed) != 1 or "," in result.node):
+        found = f"is on node {result.node}"
+        raise PlanError(Code.RUNS_DIFFER, str(path), found, f"TIER={path}, TIER {TIERS}")
+    return Run(str(path), tier or placed[0], 1 / result.throughput, Unit(result.unit, result.workload))
+
+
+def _read_run(folder: Path, tier: Tier | None) -> Run:
     path = folder / "summary.json"
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
@@ -171,8 +199,8 @@ def _read(folder: Path, tier: Tier | None) -> Run:
         raise PlanError(Code.UNREADABLE, str(path), str(error), "JSON") from error
     if not isinstance(summary, dict):
         raise PlanError(Code.UNREADABLE, str(path), "is not an object", "the summary of a run")
-    if summary.get("partial"):
-        raise PlanError(Code.RUNS_DIFFER, f"{path}: partial", "the run did not end", "a complete run")
+    if not summary.get("complete"):
+        raise PlanError(Code.RUNS_DIFFER, f"{path}: complete", "the run did not end", "a complete run")
     seconds = _positive(path, "simulated_seconds", summary.get("simulated_seconds"))
     instructions = summary.get("instructions")
     user = instructions.get("user") if isinstance(instructions, dict) else None

@@ -53,8 +53,9 @@ impl InstructionLatency {
 
     /// [ns], one for each batch.
     fn latencies(&self, session: &Session, buffer: &Buffer, instruction: Instruction) -> Vec<f64> {
-        let mut random = Stream::new(session.seed, "batches");
-        let overhead = overhead(instruction, &draw(buffer, &mut random));
+        // Lines of its own for each instruction: none is in a cache where flushing does nothing (a simulated machine).
+        let mut random = Stream::new(session.seed, &format!("batches of {instruction}"));
+        let nothing = draw(buffer, &mut random);
         let mut batch = || {
             let lines = draw(buffer, &mut random);
             // SAFETY: the instruction set was detected; the lines are this measurement's own, and distinct.
@@ -62,11 +63,13 @@ impl InstructionLatency {
         };
         let mut ticks = Vec::with_capacity(self.repeats.min(1 << 20));
         (0..self.warm_up).take_while(|_| !session.interrupt.has_come()).for_each(|_| _ = batch());
-        session.roi.around(|| {
+        let cost = session.roi.around(|| {
+            let cost = overhead(instruction, &nothing);
             ticks.extend((0..self.repeats).take_while(|_| !session.interrupt.has_come()).map(|_| batch()));
+            cost
         });
         leave_vectors();
-        ticks.iter().map(|&t| session.tsc.nanoseconds(t - overhead) / BATCH as f64).collect()
+        ticks.iter().map(|&t| session.tsc.nanoseconds(t - cost) / BATCH as f64).collect()
     }
 }
 

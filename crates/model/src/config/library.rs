@@ -62,6 +62,12 @@ pub fn machine_names() -> Vec<String> {
     names("machines")
 }
 
+/// The text of a shipped file by its path in `data/`, such as `hosts/xeon-8468v.toml`.
+#[must_use]
+pub fn shipped_file(path: &str) -> Option<&'static str> {
+    DATA.get_file(path)?.contents_utf8()
+}
+
 fn names(folder: &str) -> Vec<String> {
     let files = DATA.get_dir(folder).into_iter().flat_map(Dir::files);
     let mut names: Vec<_> =
@@ -86,7 +92,7 @@ fn find(kind: &'static str, folder: &str, name: &str, beside: Option<&FilePath>)
         return Ok(Found { file: path.display().to_string(), text, folder: path.parent().map(Into::into) });
     }
     let file = format!("{folder}/{name}.toml");
-    let text = DATA.get_file(&file).and_then(|file| file.contents_utf8()).ok_or_else(|| {
+    let text = shipped_file(&file).ok_or_else(|| {
         let valid = format!("{}, or a path ending in .toml", names(folder).join(", "));
         ModelError::UnknownName { kind, name: name.into(), valid }
     })?;

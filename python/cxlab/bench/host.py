@@ -1,0 +1,83 @@
+"""The same benches on this host: cxlab-memo, a static program, measures, in the bench's shape.
+
+    Workload --> cxlab-memo's command line --> its JSON --> Result, with provenance
+
+Only the node, by Linux's number, is of this host; threads, mix, stores and pattern are the bench's. What memo
+has more to say (intervals, percentiles, caveats) it says itself: its table goes to the terminal as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cxlab.bench.request import BenchError, Placement, Workload
+from cxlab.bench.result import Result
+from cxlab.machine import artefacts
+
+#: What a shell reports after SIGINT: memo then has written what it had.
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class HostResult(Result):
+    """A bench that has run on this host."""
+
+    #: memo's: command, host, clock, method, caveats
+    provenance: dict[str, Any]
+    complete: bool
+    #: what memo printed
+    text: str
+
+    def document(self) -> dict[str, Any]:
+        """As a simulated bench's, with provenance and whether it ran to its end."""
+        return {**super().document(), "complete": self.complete, "provenance": self.provenance}
+
+
+def run(bench: str, node: int | None, arguments: Sequence[str], workload: Workload) -> HostResult:
+    """Run one bench.
+
+    Args:
+        bench: of cxlab-memo.
+        node: Linux's number of the memory's node; the first CPU's where there is none.
+        arguments: of that bench.
+        workload: as it stands in the result; machine and placement become the host's.
+
+    Raises:
+        BenchError: memo refuses, or has measured nothing.
+
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "memo.json"
+        where = [] if node is None else ["--node", str(node)]
+        command = [artefacts.built(artefacts.MEMO), bench, *where, *arguments, "--json", out]
+        # Progress, and what it says of an interruption, go through; ctrl-C reaches it as it reaches us.
+        with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True) as memo:
+            text = _read(memo)
+        if memo.returncode not in (0, INTERRUPTED) or not out.exists():
+            raise BenchError(f"cxlab-memo has measured nothing (exit status {memo.returncode})")
+        document = json.loads(out.read_bytes())
+    threads = document["settings"].get("threads", workload.threads)
+    here = replace(
+        workload,
+        machine=document["machine"],
+        placement=Placement(((document["node"], 1),)),
+        # memo's bandwidth takes several counts; the bench asks for one.
+        threads=threads[0] if isinstance(threads, list) else threads,
+    )
+    return HostResult(bench, here, document["points"], document["provenance"], document["complete"], text)
+
+
+def _read(memo: subprocess.Popen[str]) -> str:
+    """All that memo prints; it ends by itself after ctrl-C."""
+    assert memo.stdout is not None
+    while True:
+        try:
+            return memo.stdout.read()
+        except KeyboardInterrupt:
+            continue

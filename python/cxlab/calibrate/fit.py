@@ -1,0 +1,181 @@
+"""The fit: bounded least squares (scipy, trust region reflective), the simulator in the loop.
+
+    x (value / start) --> candidate --> residuals ln(simulated / measured), weighted
+    Jacobian: one step forward for each parameter, all in parallel; then Broyden's updates (Math. Comp. 19,
+    1965), which cost no simulation. Where that ends, once more with a new Jacobian
+
+A step is large against the simulator's own scatter, and of one size for all parameters of a unit: two times
+that only appear as their sum then have the same column, digit for digit.
+
+A point's weight is that of its scatter: under load the simulator's latency differs from seed to seed, idle it
+hardly does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from cxlab.bench.request import SEED
+from cxlab.calibrate.observation import Observation
+from cxlab.calibrate.parameter import Parameter
+from cxlab.calibrate.simulator import Simulator
+
+Array = NDArray[np.float64]
+#: Of the largest parameter of a unit.
+STEP = 0.05
+#: The search ends when it moves parameters, or the sum of squares, by less than this.
+TOLERANCE = 1e-3
+#: Of the search, each with a new Jacobian.
+ROUNDS = 2
+#: Of the model's random streams, to see how much they matter.
+SEEDS = (1, 2, 3)
+#: Relative; assumption: loaded-latency runs of one machine repeat to about this.
+MEASUREMENT_ERROR = 0.01
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Where a search has ended."""
+
+    #: in the parameters' units, as simulated
+    values: tuple[float, ...]
+    #: ln(simulated / measured) of the fitted observations, times weight
+    residuals: Array
+    #: d residual / d x, x = value / start; `None` where the search was stopped
+    jacobian: Array | None
+    #: what a column of it has from the simulator's scatter alone, by parameter
+    column_noise: Array
+    complete: bool
+
+
+class _Search:
+    """What the optimiser calls, and the best that it has seen."""
+
+    def __init__(self, simulator: Simulator, parameters: Sequence[Parameter], fitted: Sequence[Observation]):
+        self.simulator, self.parameters, self.fitted = simulator, parameters, fitted
+        self.start = np.array([p.start for p in parameters])
+        self.steps = _steps(parameters)
+        self.weights = np.ones(len(fitted))
+        self.scatter = np.zeros(len(fitted))
+        self.best: tuple[float, Array, Array] | None = None
+        self.jacobian: Array | None = None
+        #: where the Jacobian was last told (x, residuals)
+        self.last: tuple[Array, Array] | None = None
+
+    def weigh(self) -> None:
+        """By the scatter of the start's points from seed to seed."""
+        start = np.ones(len(self.parameters))
+        runs = np.array([self._residuals([start], seed)[0] for seed in SEEDS])
+        self.scatter = np.std(runs, axis=0, ddof=1)
+        self.weights = 1 / np.hypot(1, self.scatter / MEASUREMENT_ERROR)
+
+    def column_noise(self) -> Array:
+        noise: Array = np.sqrt(2) * np.linalg.norm(self.scatter * self.weights) / self.steps
+        return noise
+
+    def residuals(self, x: Array) -> Array:
+        [found] = self._residuals([x])
+        cost = float(found @ found)
+        if self.best is None or cost < self.best[0]:
+            self.best = (cost, x.copy(), found)
+        return found
+
+    def derivatives(self, x: Array) -> Array:
+        """The Jacobian: by steps where there is none yet, else the last one with Broyden's update."""
+        here = self._settled(x)
+        [found] = self._residuals([x])
+        if self.jacobian is None or self.last is None:
+            self.jacobian = self.by_steps(x)
+        else:
+            moved, changed = here - self.last[0], found - self.last[1]
+            if (square := float(moved @ moved)) > 0:
+                self.jacobian = self.jacobian + np.outer(changed - self.jacobian @ moved, moved) / square
+        self.last = here, found
+        return self.jacobian
+
+    def by_steps(self, x: Array) -> Array:
+        """Steps turn back where forward is out of bounds."""
+        here = self._settled(x)
+        high = np.array([p.high for p in self.parameters]) / self.start
+        steps = np.where(here + self.steps <= high, self.steps, -self.steps)
+        found, *there = self._residuals([here, *(here + row for row in np.diag(steps))])
+        return np.column_stack([(t - found) / step for t, step in zip(there, steps, strict=True)])
+
+    def _settled(self, x: Array) -> Array:
+        here: Array = np.array(self.simulator.settled(x * self.start)) / self.start
+        return here
+
+    def _residuals(self, xs: Sequence[Array], seed: int = SEED) -> list[Array]:
+        points = self.simulator.run([x * self.start for x in xs], self.fitted, seed)
+        return [
+            self.weights * [o.residual(p) for o, p in zip(self.fitted, row, strict=True)] for row in points
+        ]
+
+
+def fit(
+    simulator: Simulator,
+    parameters: Sequence[Parameter],
+    fitted: Sequence[Observation],
+    iterations: int,
+    told: Callable[[float], None],
+) -> Fit:
+    """Search from the start; what was found so far if the user interrupts.
+
+    Args:
+        simulator: runs candidates.
+        parameters: what is free.
+        fitted: observations with the role of being fitted.
+        iterations: candidates of a round at most, beside its Jacobian.
+        told: hears the root mean square residual of the best candidate after each trial.
+
+    Raises:
+        CalibrationError: the model refuses a candidate.
+        KeyboardInterrupt: before anything was found.
+
+    """
+    search = _Search(simulator, parameters, fitted)
+
+    def residuals(x: Array) -> Array:
+        found = search.residuals(x)
+        assert search.best is not None
+        told(float(np.sqrt(search.best[0] / len(found))))
+        return found
+
+    low, high = (np.array([getattr(p, end) for p in parameters]) / search.start for end in ("low", "high"))
+    x = np.ones(len(parameters))
+    try:
+        search.weigh()
+        for _ in range(ROUNDS):
+            search.jacobian = search.last = None
+            least_squares(
+                residuals, x, search.derivatives, bounds=(low, high),
+                xtol=TOLERANCE, ftol=TOLERANCE, gtol=None, max_nfev=iterations,
+            )  # fmt: skip
+            assert search.best is not None
+            x = search.best[1]
+        jacobian, complete = search.by_steps(x), True
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        jacobian, complete = None, False
+    assert search.best is not None
+    _, x, found = search.best
+    return Fit(simulator.settled(x * search.start), found, jacobian, search.column_noise(), complete)
+
+
+def _steps(parameters: Sequence[Parameter]) -> Array:
+    """In x: one size for all parameters of a unit, a whole number for counts."""
+
+    def step(parameter: Parameter) -> float:
+        if parameter.whole:
+            return max(1.0, round(STEP * parameter.start)) / parameter.start
+        alike = [p.start for p in parameters if p.unit == parameter.unit and not p.whole]
+        room = (parameter.high - parameter.low) / 2
+        return min(STEP * max(alike), room) / parameter.start
+
+    return np.array([step(p) for p in parameters])

@@ -1,0 +1,228 @@
+"""Measured files, read into series: one workload and its points.
+
+    CSV                  columns as validation/README.md names them; `path` is a node,
+                         or what the EuroSys'24 artifact calls one
+    JSON                 of `cxlab bench` and of cxlab-memo
+    text                 Intel MLC's, multichase's: cxlab-memo reads it
+
+What a file does not say (MLC its node and threads, memo which simulated node its own stands for) comes from
+the caller.
+"""
+
+from __future__ import annotations
+
+import csv
+import enum
+import io
+import json
+import subprocess
+import tempfile
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cxlab.bench.request import BenchError, Mix, Placement, Workload
+from cxlab.bench.validation import COLUMNS, NODES, STORES
+from cxlab.calibrate.error import CalibrationError, Code
+from cxlab.machine import artefacts
+
+
+class Kind(enum.Enum):
+    """What was measured."""
+
+    LATENCY = "latency"
+    LOADED_LATENCY = "loaded-latency"
+    BANDWIDTH = "bandwidth"
+    STREAM = "stream"
+    MEMO = "memo"
+
+
+@dataclass(frozen=True)
+class MeasuredPoint:
+    """A point; what it lacks is `None`."""
+
+    #: [ns]
+    latency: float | None
+    #: reads and writes together [MB/s]
+    bandwidth: float | None
+    #: inject delay, of the tool that measured: only 0 means the same everywhere
+    delay: int | None = None
+    #: kernel of STREAM, instruction of memo
+    what: str | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """A workload and its points. The workload's machine is left open."""
+
+    kind: Kind
+    workload: Workload
+    points: tuple[MeasuredPoint, ...]
+
+    @property
+    def node(self) -> str:
+        """Where all of the memory is; the first node of an interleave."""
+        return self.workload.placement.shares[0][0]
+
+    @property
+    def label(self) -> str:
+        """For tables."""
+        load = self.workload
+        if self.kind is not Kind.LOADED_LATENCY:
+            return f"{load.placement}, {self.kind.value}"
+        store = "" if load.mix.writes == 0 else f" {load.store}"
+        return f"{load.placement}, {load.threads} thr, {load.mix}{store}, {load.pattern}"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the caller says where a file does not."""
+
+    node: str | None
+    threads: int | None
+
+
+def read(files: Sequence[Path], told: Told, nodes: Collection[str]) -> list[Series]:
+    """All series of the files.
+
+    Raises:
+        CalibrationError: a file cannot be read, or names a node that is none of ``nodes``.
+
+    """
+    found = [series for file in files for series in _read(file, told, nodes)]
+    for series in found:
+        for node, _ in series.workload.placement.shares:
+            if node not in nodes:
+                raise CalibrationError(Code.UNREADABLE, "node", f"`{node}` is measured", ", ".join(nodes))
+    return found
+
+
+def _read(file: Path, told: Told, nodes: Collection[str]) -> list[Series]:
+    try:
+        text = file.read_text(errors="replace")
+    except OSError as error:
+        raise CalibrationError(Code.UNREADABLE, str(file), str(error.strerror), "a file to read") from None
+    try:
+        if text.lstrip().startswith("{"):
+            return _of_json(json.loads(text), told)
+        if set(COLUMNS) <= set(text.splitlines()[0].split(",") if text else ()):
+            return _of_csv(text, nodes)
+        return _of_json(_imported(file), told)
+    except BenchError as error:
+        raise CalibrationError(
+            Code.UNREADABLE, str(file), str(error), "a bench that can be simulated"
+        ) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        found = f"has no {error}" if isinstance(error, KeyError) else str(error)
+        valid = (
+            f"JSON of `cxlab bench` or cxlab-memo, MLC's text, or CSV with the columns {', '.join(COLUMNS)}"
+        )
+        raise CalibrationError(Code.UNREADABLE, str(file), found, valid) from None
+
+
+def _of_csv(text: str, nodes: Collection[str]) -> list[Series]:
+    groups: dict[tuple[str, ...], list[MeasuredPoint]] = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        delay, latency, bandwidth = int(row[COLUMNS[5]]), float(row[COLUMNS[6]]), float(row[COLUMNS[7]])
+        if latency <= 0 or bandwidth <= 0:
+            raise ValueError(f"{row[COLUMNS[0]]}, delay {delay}: latency and bandwidth are above 0")
+        groups.setdefault(tuple(row[c] for c in COLUMNS[:5]), []).append(
+            MeasuredPoint(latency, bandwidth, delay)
+        )
+    series = []
+    for (path, threads, mix, store, pattern), points in groups.items():
+        known = next((node for part, node in NODES if part in path), path)
+        placement = Placement(((path if path in nodes else known, 1),))
+        kind = STORES.get(store.lower().replace("-", ""))
+        if kind is None:
+            raise ValueError(f"unknown stores `{store}`; known: {', '.join(STORES)}")
+        workload = Workload("", placement, int(threads), Mix.parse(mix), kind, pattern)
+        series.append(Series(Kind.LOADED_LATENCY, workload, tuple(points)))
+    return series
+
+
+def _of_json(document: dict[str, Any], told: Told) -> list[Series]:
+    """Bench's have ``bench``, memo's ``benchmark``; a point may say its own mix, threads, pattern."""
+    kind = Kind(document["bench" if "bench" in document else "benchmark"])
+    settings = document.get("settings", document)
+    simulated = "bench" in document
+    groups: dict[Workload, list[MeasuredPoint]] = {}
+    for point in document["points"]:
+        workload = _workload(kind, document, settings, point, told, simulated)
+        what = point.get("kernel" if kind is Kind.STREAM else "instruction")
+        # Bench's bandwidth points carry the mean latency of their loads, which no other tool knows.
+        latency = None if kind in (Kind.BANDWIDTH, Kind.STREAM) else point.get("latency_ns")
+        bandwidth = None if kind in (Kind.LATENCY, Kind.MEMO) else point.get("bandwidth_mb_s")
+        measured = MeasuredPoint(latency, bandwidth, point.get("delay"), what)
+        groups.setdefault(workload, []).append(measured)
+    if kind is Kind.LATENCY:
+        groups = {workload: _largest(document["points"], points) for workload, points in groups.items()}
+    return [Series(kind, workload, tuple(points)) for workload, points in groups.items()]
+
+
+def _largest(documents: Sequence[dict[str, Any]], points: list[MeasuredPoint]) -> list[MeasuredPoint]:
+    """Of a sweep over sizes the last plateau: smaller ones are in the caches."""
+    sizes = [document.get("size_bytes", 0) for document in documents]
+    return [point for size, point in zip(sizes, points, strict=True) if size == max(sizes)]
+
+
+def _workload(
+    kind: Kind,
+    document: dict[str, Any],
+    settings: dict[str, Any],
+    point: dict[str, Any],
+    told: Told,
+    simulated: bool,
+) -> Workload:
+    shares = tuple(document["placement"].items()) if "placement" in document else ((document["node"], 1),)
+    if told.node is not None:
+        shares = ((told.node, 1),)
+    elif not simulated:
+        raise CalibrationError(
+            Code.UNREADABLE, "--node", f"the figures are of `{document['node']}` of a real machine",
+            "the simulated node that it stands for",
+        )  # fmt: skip
+    workload = Workload("", Placement(shares), 0)
+    if kind in (Kind.LATENCY, Kind.MEMO):
+        return workload
+    threads = point.get("threads", settings.get("threads", told.threads))
+    if not isinstance(threads, int):
+        raise CalibrationError(
+            Code.UNREADABLE, "--threads", "the file does not say", "how many threads loaded it"
+        )
+    workload = replace(workload, threads=threads)
+    if kind is Kind.STREAM:
+        return workload
+    mix = point.get("mix", settings.get("mix", "1:0"))
+    pattern = point.get("pattern", settings.get("pattern", "sequential"))
+    store = settings.get("store", "ordinary")
+    return replace(
+        workload,
+        mix=Mix.parse(mix),
+        pattern=pattern,
+        store=STORES.get(store, "nontemporal"),
+        latency_thread=kind is Kind.LOADED_LATENCY,
+    )
+
+
+def _imported(file: Path) -> dict[str, Any]:
+    """Another tool's text, by ``cxlab-memo import``; machine and node are the caller's to say."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "imported.json"
+        command = [
+            artefacts.built(artefacts.MEMO),
+            "import",
+            file,
+            "--machine",
+            "real",
+            "--node",
+            "real",
+            "--json",
+            out,
+        ]
+        done = subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise ValueError(done.stderr.strip())
+        document: dict[str, Any] = json.loads(out.read_bytes())
+    return document

@@ -1,0 +1,75 @@
+"""``cxlab bench ... --host``: the same options, measured on this machine by cxlab-memo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from cxlab.bench import host, plot, result
+from cxlab.bench.request import BenchError, Mix, Placement, Workload
+
+#: Options that choose a simulated machine's memory.
+SIMULATED = ("machine", "interleave", "weighted_interleave")
+
+
+def measure(bench: str, given: dict[str, Any]) -> int:
+    """Run a bench on this host with the options of the simulated one: the exit status.
+
+    Raises:
+        BenchError: an option that only a simulated machine has, or memo refuses.
+
+    """
+    for option in SIMULATED:
+        if given[option] is not None:
+            raise BenchError(
+                f"--{option.replace('_', '-')} is of a simulated machine; valid with --host: --node N"
+            )
+    node: str | None = given["node"]
+    if node is not None and not node.isdecimal():
+        raise BenchError(f"node `{node}` is no node of this host; valid: its number, as in --node 0")
+    workload, arguments = _asked(bench, given)
+    memo = "loaded-latency" if bench == "mess" else bench
+    outcome = host.run(memo, None if node is None else int(node), arguments, workload)
+    click.echo(outcome.text, nl=False)
+    document = {**outcome.document(), "bench": bench}
+    if bench == "mess":
+        document["mix"] = given["mixes"].split(",")
+    if given["json_file"] is not None:
+        result.write(given["json_file"], document)
+    if given.get("plot_file") is not None:
+        _plot(given["plot_file"], document, given["beside"])
+    return 0 if outcome.complete else host.INTERRUPTED
+
+
+def _asked(bench: str, given: dict[str, Any]) -> tuple[Workload, list[str]]:
+    """The workload as results have it, and memo's options."""
+    mix = Mix.parse(given.get("mix", "1:0"))
+    store, pattern = given.get("store", "ordinary"), given.get("pattern", "sequential")
+    threads = given.get("threads", 0)
+    arguments = []
+    source = click.get_current_context().get_parameter_source("threads")
+    if "threads" in given and source is not ParameterSource.DEFAULT:
+        arguments += ["--threads", str(threads)]
+    match bench:
+        case "loaded-latency":
+            delay = given["delay"]
+            if (delay is None) != given["whole"]:
+                raise BenchError("give exactly one of --delay N and --sweep")
+            arguments += ["--sweep"] if delay is None else ["--delay", str(delay)]
+            arguments += ["--mix", str(mix), "--store", store, "--pattern", pattern]
+        case "mess":
+            mixes = [str(Mix.parse(text.strip())) for text in given["mixes"].split(",")]
+            arguments += ["--sweep", "--mix", ",".join(mixes), "--store", store]
+        case "bandwidth":
+            arguments += ["--mix", str(mix), "--store", store, "--pattern", pattern]
+        case _:
+            pass
+    return Workload("", Placement((("", 1),)), threads, mix, store, pattern), arguments
+
+
+def _plot(path: Path, document: dict[str, Any], beside: tuple[Path, ...]) -> None:
+    lines = [*plot.of_document(document), *(line for file in beside for line in plot.read(file))]
+    plot.curves(path, f"{document['machine']}, {document['node']}", lines)
