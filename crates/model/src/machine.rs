@@ -24,7 +24,7 @@ use crate::addr::Hpa;
 use crate::config::{CoreSpec, MachineSpec};
 use crate::core::{Core, Pause, RequestKey};
 use crate::error::ModelError;
-use crate::frontend::Feed;
+use crate::frontend::Feeds;
 use crate::request::{CoreId, NodeId, Op, Request, Stage};
 
 pub use home::AddressRange;
@@ -97,9 +97,9 @@ impl Machine {
     }
 
     /// Run each core on its feed until all have ended; `look` sees the machine at sync points.
-    pub fn run<F: Feed>(
+    pub fn run<F: Feeds + ?Sized>(
         &mut self,
-        feeds: &mut [F],
+        feeds: &mut F,
         mut look: impl FnMut(&Machine) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
         self.start(feeds, &mut look)?;
@@ -110,7 +110,7 @@ impl Machine {
     }
 
     /// Run each core on its feed until the events up to `until` have happened; feeds that end before then stay so.
-    pub fn run_until<F: Feed>(&mut self, feeds: &mut [F], until: Time) -> Result<(), ModelError> {
+    pub fn run_until<F: Feeds + ?Sized>(&mut self, feeds: &mut F, until: Time) -> Result<(), ModelError> {
         let mut look = |_: &Machine| Ok(());
         self.start(feeds, &mut look)?;
         while self.shared.queue.next_at().is_some_and(|at| at <= until) {
@@ -123,7 +123,7 @@ impl Machine {
     }
 
     /// Let everything come to its end that is under way.
-    pub fn drain<F: Feed>(&mut self, feeds: &mut [F]) -> Result<(), ModelError> {
+    pub fn drain<F: Feeds + ?Sized>(&mut self, feeds: &mut F) -> Result<(), ModelError> {
         while !self.shared.queue.is_empty() {
             self.next_event(feeds, &mut |_| Ok(()))?;
         }
@@ -136,23 +136,23 @@ impl Machine {
         self.shared.queue.now()
     }
 
-    fn start<F: Feed>(
+    fn start<F: Feeds + ?Sized>(
         &mut self,
-        feeds: &mut [F],
+        feeds: &mut F,
         look: &mut impl FnMut(&Machine) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
-        assert_eq!(feeds.len(), self.cores.len(), "a feed for each core");
+        assert_eq!(feeds.count(), self.cores.len(), "a feed for each core");
         if !std::mem::replace(&mut self.started, true) {
-            for core in 0..feeds.len() {
+            for core in 0..feeds.count() {
                 self.go_on(core, feeds, look)?;
             }
         }
         Ok(())
     }
 
-    fn next_event<F: Feed>(
+    fn next_event<F: Feeds + ?Sized>(
         &mut self,
-        feeds: &mut [F],
+        feeds: &mut F,
         look: &mut impl FnMut(&Machine) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
         let Some((now, event)) = self.shared.queue.pop() else { return Err(self.deadlock()) };
@@ -188,14 +188,14 @@ impl Machine {
         }
     }
 
-    fn go_on<F: Feed>(
+    fn go_on<F: Feeds + ?Sized>(
         &mut self,
         core: usize,
-        feeds: &mut [F],
+        feeds: &mut F,
         look: &mut impl FnMut(&Machine) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
         loop {
-            let pause = self.cores[core].run(&mut feeds[core], &mut self.shared)?;
+            let pause = self.cores[core].run(&mut feeds.of(core), &mut self.shared)?;
             if pause != Pause::Synced {
                 self.pauses[core] = pause;
                 return Ok(());

@@ -46,6 +46,7 @@ pub trait Kernel {
 pub struct Prototypes {
     load: Instruction,
     chase: Instruction,
+    aside: Instruction,
     store: Instruction,
 }
 
@@ -55,8 +56,34 @@ impl Default for Prototypes {
         Prototypes {
             load: one(&[0x48, 0x8b, 0x01]),  // mov rax, [rcx]
             chase: one(&[0x48, 0x8b, 0x00]), // mov rax, [rax]
+            aside: one(&[0x48, 0x8b, 0x19]), // mov rbx, [rcx]
             store: one(&[0x48, 0x89, 0x11]), // mov [rcx], rdx
         }
+    }
+}
+
+impl Prototypes {
+    /// A load whose address is known.
+    #[inline]
+    pub fn load(&self) -> Instruction {
+        self.load
+    }
+
+    /// A load whose address comes from the load before.
+    #[inline]
+    pub fn chase(&self) -> Instruction {
+        self.chase
+    }
+
+    /// A load whose address is known and for which no address waits.
+    #[inline]
+    pub fn aside(&self) -> Instruction {
+        self.aside
+    }
+
+    #[inline]
+    pub fn store(&self) -> Instruction {
+        self.store
     }
 }
 
@@ -77,7 +104,7 @@ impl<K> Synthetic<K> {
 impl<K: Kernel> Feed for Synthetic<K> {
     #[inline]
     fn next(&mut self) -> Result<Step, ModelError> {
-        let Prototypes { load, chase, store } = self.prototypes;
+        let Prototypes { load, chase, store, .. } = self.prototypes;
         let (instruction, line, is_store, non_temporal) = match self.kernel.act() {
             Action::Load(line) => (load, line, false, false),
             Action::Chase(line) => (chase, line, false, false),
