@@ -119,6 +119,11 @@ impl Latency {
     pub fn mean_ns(&self) -> f64 {
         self.0.mean() / 1e3
     }
+
+    /// Count what another has counted too.
+    pub fn merge(&mut self, other: &Latency) {
+        self.0.add(&other.0).expect("all have the same bounds");
+    }
 }
 
 /// Anything that has a value to show.

@@ -305,7 +305,7 @@ impl Core {
                 feed.answer_sync(sequence, self.front.now().as_ps())?;
                 return Ok(Some(Pause::Answered));
             }
-            Step::Settle { .. } | Step::Device { .. } if !self.window.all_committed() => {
+            Step::Settle { .. } | Step::Turn { .. } | Step::Device { .. } if !self.window.all_committed() => {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Blocked(Wait::Commit)));
             }
@@ -320,6 +320,16 @@ impl Core {
                 self.front.advance_to(self.commit.now());
                 feed.answer_clock(sequence, self.front.now().as_ps())?;
                 return Ok(Some(Pause::Answered));
+            }
+            Step::Turn { sequence } => {
+                let at = self.now();
+                if uncore.next_event().is_some_and(|event| event < at) {
+                    self.in_hand = Some(step);
+                    uncore.resume(self.id, at);
+                    return Ok(Some(Pause::Behind));
+                }
+                self.front.advance_to(at);
+                feed.answer_clock(sequence, at.as_ps())?;
             }
             Step::Device { service } => {
                 self.front.advance_to(self.now() + service);

@@ -73,3 +73,58 @@ pub trait Feed {
     /// The answer to a `ClockRead` or a `Settle` [ps].
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
 }
+
+/// The feeds of a machine's cores. They may share what is behind them, as threads share an operating system.
+pub trait Feeds {
+    type Of<'a>: Feed
+    where
+        Self: 'a;
+
+    /// What feeds this core.
+    fn of(&mut self, core: usize) -> Self::Of<'_>;
+
+    fn count(&self) -> usize;
+}
+
+impl<F: Feed> Feed for &mut F {
+    #[inline]
+    fn next(&mut self) -> Result<Step, ModelError> {
+        (**self).next()
+    }
+
+    #[inline]
+    fn accesses(&self) -> &[LineAccess] {
+        (**self).accesses()
+    }
+
+    fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
+        (**self).answer_sync(sequence, ps)
+    }
+
+    fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
+        (**self).answer_clock(sequence, ps)
+    }
+}
+
+macro_rules! feeds_apart {
+    ($($list:ty, [$($generics:tt)*];)+) => {$(
+        impl<F: Feed, $($generics)*> Feeds for $list {
+            type Of<'a> = &'a mut F where Self: 'a;
+
+            #[inline]
+            fn of(&mut self, core: usize) -> &mut F {
+                &mut self[core]
+            }
+
+            fn count(&self) -> usize {
+                self.len()
+            }
+        }
+    )+};
+}
+
+feeds_apart! {
+    [F], [];
+    Vec<F>, [];
+    [F; N], [const N: usize];
+}

@@ -8,6 +8,7 @@
 //! `config` turns TOML facts into specs; `request` is what travels; `summary` is what a run tells.
 
 pub mod addr;
+pub mod apps;
 pub mod bench;
 pub mod cache;
 pub mod config;
@@ -17,7 +18,9 @@ pub mod dram;
 pub mod error;
 pub mod frontend;
 pub mod machine;
+pub mod os;
 pub mod request;
+pub mod study;
 pub mod summary;
 
 pub use config::MachineSpec;

@@ -28,7 +28,7 @@ use crate::addr::Hpa;
 use crate::config::{CoreSpec, MachineSpec};
 use crate::core::{Core, Pause, RequestKey};
 use crate::error::ModelError;
-use crate::frontend::Feed;
+use crate::frontend::Feeds;
 use crate::request::{CoreId, NodeId, Op, Request, Stage};
 
 pub use home::AddressRange;
@@ -151,9 +151,9 @@ impl Machine {
     }
 
     /// Run each core on its feed until all have ended; `look` sees the machine at sync points.
-    pub fn run<F: Feed>(
+    pub fn run<F: Feeds + ?Sized>(
         &mut self,
-        feeds: &mut [F],
+        feeds: &mut F,
         mut look: impl FnMut(&Machine) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
         loop {
@@ -166,8 +166,8 @@ impl Machine {
     }
 
     /// Run each core on its feed until there is something to do outside of the machine.
-    pub fn go<F: Feed>(&mut self, feeds: &mut [F], lacking: Lacking) -> Result<Stop, ModelError> {
-        assert_eq!(feeds.len(), self.cores.len(), "a feed for each core");
+    pub fn go<F: Feeds + ?Sized>(&mut self, feeds: &mut F, lacking: Lacking) -> Result<Stop, ModelError> {
+        assert_eq!(feeds.count(), self.cores.len(), "a feed for each core");
         loop {
             if self.run_ready(feeds)? == Some(Stop::Answered) {
                 return Ok(Stop::Answered);
@@ -183,7 +183,7 @@ impl Machine {
     }
 
     /// Run each core on its feed until the events up to `until` have happened; feeds that end before then stay so.
-    pub fn run_until<F: Feed>(&mut self, feeds: &mut [F], until: Time) -> Result<(), ModelError> {
+    pub fn run_until<F: Feeds + ?Sized>(&mut self, feeds: &mut F, until: Time) -> Result<(), ModelError> {
         self.run_all_ready(feeds)?;
         while self.shared.queue.next_at().is_some_and(|at| at <= until) {
             self.next_event()?;
@@ -196,7 +196,7 @@ impl Machine {
     }
 
     /// Let everything come to its end that is under way.
-    pub fn drain<F: Feed>(&mut self, feeds: &mut [F]) -> Result<(), ModelError> {
+    pub fn drain<F: Feeds + ?Sized>(&mut self, feeds: &mut F) -> Result<(), ModelError> {
         while !self.shared.queue.is_empty() {
             self.next_event()?;
             self.run_all_ready(feeds)?;
@@ -211,9 +211,9 @@ impl Machine {
     }
 
     /// Run what can go on before the next event, up to the first answer.
-    fn run_ready<F: Feed>(&mut self, feeds: &mut [F]) -> Result<Option<Stop>, ModelError> {
+    fn run_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F) -> Result<Option<Stop>, ModelError> {
         while let Some(&core) = self.ready.front() {
-            match self.cores[core].run(&mut feeds[core], &mut self.shared)? {
+            match self.cores[core].run(&mut feeds.of(core), &mut self.shared)? {
                 Pause::Answered => return Ok(Some(Stop::Answered)),
                 Pause::Wakes(woken) => self.wake(core, usize::from(woken.0)),
                 pause => {
@@ -225,7 +225,7 @@ impl Machine {
         Ok(None)
     }
 
-    fn run_all_ready<F: Feed>(&mut self, feeds: &mut [F]) -> Result<(), ModelError> {
+    fn run_all_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F) -> Result<(), ModelError> {
         while self.run_ready(feeds)?.is_some() {}
         Ok(())
     }

@@ -7,6 +7,7 @@
 //!   simulate                      the model's side of a live run, until the guest's program ends
 //!   replay                        the same from a recorded trace
 //!   bench_point                   one point of a bench
+//!   run_study, run_caption        applications under an operating system; Caption above it
 //! ```
 //!
 //! Everything crosses as JSON text: one schema for the command line, for files and for Python.
@@ -14,6 +15,7 @@
 mod bench;
 mod job;
 mod machines;
+mod study;
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -83,6 +85,18 @@ fn bench_point(py: Python<'_>, job: &str) -> PyResult<String> {
     py.detach(|| bench::point(job)).map_err(|error| raise(py, &error))
 }
 
+/// Run applications under an operating system: an interval, JSON.
+#[pyfunction]
+fn run_study(py: Python<'_>, job: &str) -> PyResult<String> {
+    py.detach(|| study::study(job)).map_err(|error| raise(py, &error))
+}
+
+/// Have Caption steer applications of the model: its executions, JSON.
+#[pyfunction]
+fn run_caption(py: Python<'_>, job: &str) -> PyResult<String> {
+    py.detach(|| study::caption(job)).map_err(|error| raise(py, &error))
+}
+
 #[pymodule]
 fn _model(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CxlabError", module.py().get_type::<CxlabError>())?;
@@ -93,5 +107,7 @@ fn _model(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ring_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;
-    module.add_function(wrap_pyfunction!(bench_point, module)?)
+    module.add_function(wrap_pyfunction!(bench_point, module)?)?;
+    module.add_function(wrap_pyfunction!(run_study, module)?)?;
+    module.add_function(wrap_pyfunction!(run_caption, module)?)
 }

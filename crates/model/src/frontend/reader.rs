@@ -46,6 +46,11 @@ pub enum Step {
     Settle {
         sequence: u64,
     },
+    /// Answer the time when all before is committed and what was due earlier on other cores has happened: what
+    /// threads share may be looked at and changed then.
+    Turn {
+        sequence: u64,
+    },
     /// Nothing happened until then.
     Idle {
         until: Time,

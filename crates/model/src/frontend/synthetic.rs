@@ -46,6 +46,7 @@ pub trait Kernel {
 pub struct Prototypes {
     load: Instruction,
     chase: Instruction,
+    aside: Instruction,
     store: Instruction,
     non_temporal: Instruction,
 }
@@ -56,9 +57,41 @@ impl Default for Prototypes {
         Prototypes {
             load: one(&[0x48, 0x8b, 0x01]),                           // mov rax, [rcx]
             chase: one(&[0x48, 0x8b, 0x00]),                          // mov rax, [rax]
+            aside: one(&[0x48, 0x8b, 0x19]),                          // mov rbx, [rcx]
             store: one(&[0x48, 0x89, 0x11]),                          // mov [rcx], rdx
             non_temporal: one(&[0x62, 0xf1, 0x7d, 0x48, 0xe7, 0x01]), // vmovntdq [rcx], zmm0
         }
+    }
+}
+
+impl Prototypes {
+    /// A load whose address is known.
+    #[inline]
+    pub fn load(&self) -> Instruction {
+        self.load
+    }
+
+    /// A load whose address comes from the load before.
+    #[inline]
+    pub fn chase(&self) -> Instruction {
+        self.chase
+    }
+
+    /// A load whose address is known and for which no address waits.
+    #[inline]
+    pub fn aside(&self) -> Instruction {
+        self.aside
+    }
+
+    #[inline]
+    pub fn store(&self) -> Instruction {
+        self.store
+    }
+
+    /// A whole line past the caches.
+    #[inline]
+    pub fn non_temporal(&self) -> Instruction {
+        self.non_temporal
     }
 }
 
@@ -79,7 +112,7 @@ impl<K> Synthetic<K> {
 impl<K: Kernel> Feed for Synthetic<K> {
     #[inline]
     fn next(&mut self) -> Result<Step, ModelError> {
-        let Prototypes { load, chase, store, non_temporal } = self.prototypes;
+        let Prototypes { load, chase, store, non_temporal, .. } = self.prototypes;
         let (instruction, address, store) = match self.kernel.act() {
             Action::Load(line) => (load, line, false),
             Action::Chase(line) => (chase, line, false),

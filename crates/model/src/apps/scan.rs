@@ -1,0 +1,48 @@
+//! Scan: the thread's partition in order, and for every fourth line a result to a place at random.
+//!
+//! The law of a shuffle: each page is as hot as any other, and is left for long after it was read. Assumption: 8 ns a line.
+
+use cxlab_kernel::{Stream, Time};
+
+use super::{Act, Region};
+use crate::os::VirtualLine;
+
+const LINES_A_RESULT: u64 = 4;
+const COMPUTE: Time = Time::from_ns(8);
+
+#[derive(Clone, Debug)]
+pub struct Scan {
+    first: u64,
+    lines: u64,
+    random: Stream,
+    place: u64,
+    step: u8,
+    /// lines read
+    pub(super) work: u64,
+}
+
+impl Scan {
+    pub fn new(region: Region, random: Stream) -> Scan {
+        let (first, lines) = region.own();
+        Scan { first, lines, random, place: 0, step: 0, work: 0 }
+    }
+
+    #[inline]
+    pub(super) fn act(&mut self) -> Act {
+        self.step = (self.step + 1) % 3;
+        match self.step {
+            1 => {
+                self.place = (self.place + 1) % self.lines;
+                self.work += 1;
+                Act::Load(VirtualLine(self.first + self.place))
+            }
+            2 if self.place.is_multiple_of(LINES_A_RESULT) => {
+                Act::Store(VirtualLine(self.first + self.random.below(self.lines)))
+            }
+            _ => {
+                self.step = 0;
+                Act::Compute(COMPUTE)
+            }
+        }
+    }
+}
