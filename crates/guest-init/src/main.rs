@@ -19,10 +19,16 @@ mod program;
 mod protocol;
 mod srat;
 mod stdio;
+mod terminal;
+mod tiering;
 mod tree;
 mod upper;
+mod vmstat;
 
+use std::ffi::CStr;
 use std::fs::{self, File};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -38,9 +44,10 @@ use crate::control::{Events, Requests};
 use crate::error::{Doing, Error, Result};
 use crate::kernel_log::KernelLog;
 use crate::port::Ports;
-use crate::program::{Program, Stdio};
+use crate::program::Program;
 use crate::protocol::{Event, Exit, Request, Run, Step, Stream};
-use crate::stdio::{Closer, Input, Output};
+use crate::stdio::{Closer, Ends, Input, Output};
+use crate::vmstat::Moved;
 
 fn main() {
     if std::process::id() != 1 {
@@ -83,6 +90,15 @@ fn set_date(run: &Run) -> Result<()> {
     clock_settime(ClockId::CLOCK_REALTIME, TimeSpec::new(run.date, 0)).doing(|| "setting the date".to_owned())
 }
 
+/// Swap on the disk that the host has prepared (mkswap's header is on it).
+fn swap_on() -> Result<()> {
+    const DISK: &CStr = c"/dev/vda";
+    tree::load_modules("/modules/swap")?;
+    // SAFETY: a path and no flags.
+    let result = unsafe { libc::swapon(DISK.as_ptr(), 0) };
+    if result < 0 { Err(io::Error::last_os_error()).doing(|| format!("swap on {DISK:?}")) } else { Ok(()) }
+}
+
 /// The program's streams, on the ports' side.
 struct Streams {
     stdin: File,
@@ -93,7 +109,13 @@ struct Streams {
 /// One boot, one program.
 fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Streams) -> Result<()> {
     let regions = cxl::make_regions(&run.regions)?;
+    if run.swap {
+        swap_on()?;
+    }
     let tree = tree::enter()?;
+    if let Some(tiering) = run.tiering {
+        tiering.start()?;
+    }
     sethostname("cxlab").doing(|| "naming the host".to_owned())?;
     network::loopback_up()?;
     let kernel = uname().doing(|| "uname".to_owned())?.release().to_string_lossy().into_owned();
@@ -102,16 +124,14 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
 
     run.placement.write_weights()?;
     let mut log = KernelLog::from_now()?;
-    let (stdin, pipe) = match stdio::input(run) {
-        Ok(input) => input,
+    let Ends { given, stdin: pipe, stdout, stderr, terminal } = match stdio::ends(run)? {
+        Ok(ends) => ends,
         Err(error) => {
             let exit = Exit::not_started(Step::Stdin, error.raw_os_error().unwrap_or(libc::EIO));
             events.send(&Event::Exit(Box::new(exit)))?;
             return await_power_off(&mut requests);
         }
     };
-    let (stdout, stderr) = (stdio::output_pipe(run)?, stdio::output_pipe(run)?);
-    let given = Stdio { stdin, stdout: stdout.program, stderr: stderr.program };
     let program = Program::prepare(run, given, run.placement.policy()?)?;
 
     // From here on there are threads.
@@ -119,16 +139,18 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
         let start = match requests.receive()? {
             Request::Input(start) => start,
             Request::PowerOff => return Ok(()),
-            Request::Close(_) => return Err(Error::Unexpected { wanted: "input" }),
+            _ => return Err(Error::Unexpected { wanted: "input" }),
         };
-        let mut input = Input::new(streams.stdin, pipe);
+        let mut input = Input::new(streams.stdin, pipe, terminal.is_some());
         input.prime(start).doing(|| "passing on standard input".to_owned())?;
         // It ends when the program no longer reads (EPIPE); nobody asks.
         thread::spawn(move || input.pump());
     }
-    let (stdout, stderr) = (Output::pump(stdout.init, streams.stdout), Output::pump(stderr.init, streams.stderr));
-    let power_off = listen(requests, stdout.closer(), stderr.closer());
+    let (stdout, stderr) = (Output::pump(stdout, streams.stdout), Output::pump(stderr, streams.stderr));
+    let power_off = listen(requests, stdout.closer(), stderr.closer(), terminal);
+    let before = Moved::now()?;
     let status = program.run()?;
+    let moved = Moved::now()?.since(&before);
 
     let stdout_bytes = stdout.finish().doing(|| "passing on standard output".to_owned())?;
     let stderr_bytes = stderr.finish().doing(|| "passing on standard error".to_owned())?;
@@ -137,7 +159,7 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
         upper::copy(&files, &tree.upper(), &tree::mount_keep()?)?;
     }
     let oom = log.oom_lines();
-    events.send(&Event::Exit(Box::new(Exit { status, stdout_bytes, stderr_bytes, files, oom })))?;
+    events.send(&Event::Exit(Box::new(Exit { status, stdout_bytes, stderr_bytes, files, oom, moved })))?;
     // An error means that the host has gone.
     let _ = power_off.recv();
     Ok(())
@@ -149,17 +171,21 @@ fn await_power_off(requests: &mut Requests) -> Result<()> {
 }
 
 /// Serve the host's requests while the program runs; the receiver hears of the last one.
-fn listen(mut requests: Requests, stdout: Closer, stderr: Closer) -> Receiver<()> {
+fn listen(mut requests: Requests, stdout: Closer, stderr: Closer, terminal: Option<OwnedFd>) -> Receiver<()> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         loop {
-            let closed = match requests.receive() {
+            let done = match requests.receive() {
                 Ok(Request::Close(Stream::Stdout)) => stdout.close(),
                 Ok(Request::Close(Stream::Stderr)) => stderr.close(),
+                Ok(Request::Resize(size)) => match &terminal {
+                    Some(terminal) => terminal::resize(terminal, size),
+                    None => Ok(()),
+                },
                 Ok(Request::PowerOff | Request::Input(_)) | Err(_) => break,
             };
-            if let Err(error) = closed {
-                eprintln!("cxlab-guest-init: closing an output stream: {error}");
+            if let Err(error) = done {
+                eprintln!("cxlab-guest-init: {error}");
             }
         }
         // Nobody listens any longer if init has failed meanwhile.

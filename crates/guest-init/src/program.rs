@@ -28,6 +28,7 @@ use crate::error::{Doing, Result};
 use crate::marker::{PROGRAM_END, PROGRAM_START, marker};
 use crate::placement::MemoryPolicy;
 use crate::protocol::{ByteString, Run, Status, Step};
+use crate::terminal;
 
 /// Hard limit of open files, as systemd sets it: programs of the host expect to be able to raise theirs.
 const OPEN_FILES: u64 = 1 << 20;
@@ -162,6 +163,9 @@ fn become_program(
     dup2_stdout(&stdio.stdout).map_err(at(Step::Stdin))?;
     dup2_stderr(&stdio.stderr).map_err(at(Step::Stdin))?;
     drop(stdio);
+    if run.terminal.is_some() {
+        terminal::control().map_err(at(Step::Stdin))?;
+    }
 
     let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE).map_err(at(Step::Identity))?;
     setrlimit(Resource::RLIMIT_NOFILE, soft, OPEN_FILES).map_err(at(Step::Identity))?;

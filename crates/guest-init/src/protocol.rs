@@ -24,6 +24,9 @@ use serde::{Deserialize, Serialize};
 use crate::cxl;
 use crate::placement::Placement;
 use crate::srat::NodeRanges;
+use crate::terminal;
+use crate::tiering::Tiering;
+use crate::vmstat::Moved;
 
 /// Bytes that are mostly text: a JSON string where they are UTF-8, else an array of numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +64,8 @@ pub enum Request {
     Input(StreamStart),
     /// Nobody reads this stream any longer: the program's next write gets SIGPIPE.
     Close(Stream),
+    /// The terminal has this size now.
+    Resize(terminal::Size),
     /// All output has arrived: power off.
     PowerOff,
 }
@@ -106,6 +111,11 @@ pub struct Run {
     pub regions: Vec<cxl::Plan>,
     /// the host's date when the run began [s since 1970]
     pub date: i64,
+    /// the first virtio disk is for swap
+    pub swap: bool,
+    pub tiering: Option<Tiering>,
+    /// standard input, output and error are one terminal
+    pub terminal: Option<terminal::Size>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -141,13 +151,15 @@ pub struct Exit {
     pub files: Vec<WrittenFile>,
     /// the kernel's out-of-memory killer, in its own words
     pub oom: Vec<String>,
+    /// what memory management did meanwhile
+    pub moved: Moved,
 }
 
 impl Exit {
     /// A program that never was leaves nothing.
     pub fn not_started(step: Step, errno: i32) -> Self {
         let status = Status::not_started(step, errno);
-        Exit { status, stdout_bytes: 0, stderr_bytes: 0, files: Vec::new(), oom: Vec::new() }
+        Exit { status, stdout_bytes: 0, stderr_bytes: 0, files: Vec::new(), oom: Vec::new(), moved: Moved::default() }
     }
 }
 
@@ -202,7 +214,8 @@ mod tests {
     #[test]
     fn requests_are_read_as_the_host_writes_them() {
         let file = r#"{"argv":["/bin/echo",[255,104]],"cwd":"/","uid":1,"gid":2,"groups":[3],"env":[["A","b"]],
-            "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"regions":[],"date":1700000000}"#;
+            "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"regions":[],"swap":false,"tiering":null,
+            "terminal":{"rows":24,"columns":80},"date":1700000000}"#;
         let run: Run = serde_json::from_str(file).unwrap();
         assert_eq!(run.argv[1].clone().into_bytes(), b"\xffh");
         assert_eq!(run.placement, Placement::WeightedInterleave(vec![(0, 3), (1, 1)]));

@@ -17,15 +17,54 @@ use nix::fcntl::OFlag;
 use nix::unistd::{Gid, Uid, fchown, pipe2};
 
 use crate::error::{Doing, Result};
+use crate::program::Stdio;
 use crate::protocol::{Run, Stdin, StreamStart};
+use crate::terminal::{self, Terminal};
 
 /// Capacity of a Linux pipe; what the host sends ahead fits into it.
 const PIPE_BYTES: usize = 64 << 10;
 
-/// The program's end of one stream, and init's.
-pub struct Pipe {
-    pub program: OwnedFd,
-    pub init: OwnedFd,
+/// The program's descriptors, and init's ends of them.
+pub struct Ends {
+    pub given: Stdio,
+    /// where a stream of input goes
+    pub stdin: Option<OwnedFd>,
+    pub stdout: OwnedFd,
+    pub stderr: OwnedFd,
+    /// init's end of the terminal, if the program has one
+    pub terminal: Option<OwnedFd>,
+}
+
+/// Pipes or a terminal, as the run asks; the inner error is standard input's.
+pub fn ends(run: &Run) -> Result<io::Result<Ends>> {
+    match run.terminal {
+        Some(size) => terminal_ends(run, terminal::open(size, run.uid)?).map(Ok),
+        None => pipe_ends(run),
+    }
+}
+
+fn pipe_ends(run: &Run) -> Result<io::Result<Ends>> {
+    let (stdin, source) = match input(run) {
+        Ok(input) => input,
+        Err(error) => return Ok(Err(error)),
+    };
+    let ((stdout, out), (stderr, err)) = (pipe_for(run)?, pipe_for(run)?);
+    let given = Stdio { stdin, stdout: out, stderr: err };
+    Ok(Ok(Ends { given, stdin: source, stdout, stderr, terminal: None }))
+}
+
+fn terminal_ends(run: &Run, terminal: Terminal) -> Result<Ends> {
+    let copy = |end: &OwnedFd| end.try_clone().doing(|| "duplicating the terminal".to_owned());
+    let Terminal { program, init } = terminal;
+    // What goes to standard error comes out of the same terminal: its own stream ends at once.
+    let (nothing, _) = pipe_for(run)?;
+    Ok(Ends {
+        given: Stdio { stdin: copy(&program)?, stdout: copy(&program)?, stderr: program },
+        stdin: Some(copy(&init)?),
+        stdout: copy(&init)?,
+        stderr: nothing,
+        terminal: Some(init),
+    })
 }
 
 fn pipe_for(run: &Run) -> Result<(OwnedFd, OwnedFd)> {
@@ -35,14 +74,8 @@ fn pipe_for(run: &Run) -> Result<(OwnedFd, OwnedFd)> {
     Ok((read, write))
 }
 
-/// A pipe for the program to write into.
-pub fn output_pipe(run: &Run) -> Result<Pipe> {
-    let (init, program) = pipe_for(run)?;
-    Ok(Pipe { program, init })
-}
-
 /// The program's standard input; with a stream, also init's end of the pipe.
-pub fn input(run: &Run) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+fn input(run: &Run) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
     match &run.stdin {
         Stdin::Null => Ok((File::open("/dev/null")?.into(), None)),
         Stdin::File { path, offset } => {
@@ -62,11 +95,13 @@ pub struct Input {
     port: File,
     pipe: File,
     ended: bool,
+    /// the pipe is a terminal, whose end of input is a character
+    terminal: bool,
 }
 
 impl Input {
-    pub fn new(port: File, pipe: OwnedFd) -> Self {
-        Input { port, pipe: pipe.into(), ended: false }
+    pub fn new(port: File, pipe: OwnedFd, terminal: bool) -> Self {
+        Input { port, pipe: pipe.into(), ended: false, terminal }
     }
 
     /// Put what the host sent ahead of the run into the pipe.
@@ -100,6 +135,9 @@ impl Input {
             self.frame(&mut data)?;
             self.pipe.write_all(&data)?;
         }
+        if self.terminal {
+            self.pipe.write_all(terminal::END_OF_INPUT)?;
+        }
         Ok(())
     }
 }
@@ -123,6 +161,8 @@ impl Output {
             loop {
                 let length = match nix::unistd::read(&source, &mut buffer) {
                     Err(nix::errno::Errno::EINTR) => continue,
+                    // A terminal that nobody has open any more.
+                    Err(nix::errno::Errno::EIO) => 0,
                     read => read.map_err(io::Error::from)?,
                 };
                 if length == 0 {
@@ -147,11 +187,12 @@ impl Output {
 
 impl Closer {
     /// Put /dev/null in the pipe's place: the pump reads an end, and the pipe has no reader once its present read returns.
-    pub fn close(&self) -> io::Result<()> {
-        let null = File::open("/dev/null")?;
+    pub fn close(&self) -> Result<()> {
+        let doing = || "closing an output stream".to_owned();
+        let null = File::open("/dev/null").doing(doing)?;
         // SAFETY: both descriptors are open and owned here; dup2 replaces the file behind ours atomically, so the pump's
         // descriptor number stays valid.
         let result = unsafe { libc::dup2(null.as_raw_fd(), self.0.as_raw_fd()) };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        if result < 0 { Err(io::Error::last_os_error()).doing(doing) } else { Ok(()) }
     }
 }

@@ -14,6 +14,7 @@ from cxlab.machine.summary import OWN_ERROR, cxlab_version
 #: Name and module; a module's ``command`` is the subcommand.
 COMMANDS = {
     "bench": "cxlab.cli.bench",
+    "boot": "cxlab.cli.boot",
     "calibrate": "cxlab.cli.calibrate",
     "doctor": "cxlab.cli.doctor",
     "machines": "cxlab.cli.machines",
@@ -59,7 +60,7 @@ def main() -> None:
         error.show()
         asked = error.ctx.info_name if isinstance(error, click.UsageError) and error.ctx is not None else None
         # Statuses below 125 are the program's own.
-        sys.exit(OWN_ERROR if asked == "run" else error.exit_code)
+        sys.exit(OWN_ERROR if asked in ("run", "boot") else error.exit_code)
     except MachineError as error:
         click.echo(f"cxlab: {error}", err=True)
         sys.exit(OWN_ERROR)

@@ -39,6 +39,7 @@ def show(
     if outcome.exit is not None:
         _say_end(request, outcome.exit, say)
         _say_files(outcome.exit.files, keep, say)
+        _say_moved(request, outcome.exit, say)
     for name, error in outcome.broken_streams.items():
         # A reader that has gone is the reader's choice.
         if error.errno != errno.EPIPE:
@@ -71,6 +72,25 @@ def _say_end(request: Request, end: guest.Exit, say: Any) -> None:
         )
         for line in end.oom:
             say(f"  {line}")
+
+
+def _say_moved(request: Request, end: guest.Exit, say: Any) -> None:
+    """What Linux moved between nodes and to the disk, and the time that tasks waited for it."""
+    moves = {
+        "promoted": end.pages.get("pgpromote_success", 0),
+        "demoted": end.pages.get("pgdemote_kswapd", 0) + end.pages.get("pgdemote_direct", 0),
+        "swapped out": end.pages.get("pswpout", 0),
+        "swapped in": end.pages.get("pswpin", 0),
+    }
+    if not any(moves.values()):
+        return
+    counts = ", ".join(f"{count} {what}" for what, count in moves.items() if count)
+    waited = end.stalls_us.get("memory_some", 0) / 1000
+    say(
+        f"pages of 4 KiB that Linux moved: {counts}; tasks waited {waited:.3f} ms for memory (simulated, PSI)"
+    )
+    if request.scan_period_ms is not None:
+        say(f"it looked for hot pages every {request.scan_period_ms} ms of simulated time, not every 1000")
 
 
 def _signal_name(number: int) -> str:

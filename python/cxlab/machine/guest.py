@@ -85,10 +85,31 @@ class Program:
 RUN_FILE = "run.json"
 
 
-def run_file(
-    program: Program, stdin: Input, *, keep: bool, regions: list[dict[str, object]], date: float
-) -> bytes:
-    """What the guest is to make and to run; ``date`` is the host's [s since 1970]."""
+@dataclass(frozen=True)
+class SetUp:
+    """What the guest is to be before its program runs."""
+
+    #: CXL regions to make (`cxlab.machine.topology`)
+    regions: list[dict[str, object]]
+    #: the first virtio disk is for swap
+    swap: bool
+    #: Linux tiers memory, and looks for hot pages so often [ms]
+    scan_period_ms: int | None
+    #: rows and columns, if the program has a terminal
+    terminal: tuple[int, int] | None
+    #: written files are copied to the share `keep`
+    keep: bool
+    #: the host's [s since 1970]
+    date: float
+
+
+def _size(size: tuple[int, int]) -> dict[str, int]:
+    rows, columns = size
+    return {"rows": rows, "columns": columns}
+
+
+def run_file(program: Program, stdin: Input, set_up: SetUp) -> bytes:
+    """What the guest is to make and to run."""
     who = program.identity
     wire_input: Any
     match stdin:
@@ -107,9 +128,12 @@ def run_file(
         "env": [[encode_bytes(name), encode_bytes(value)] for name, value in program.environment.items()],
         "placement": program.placement.policy,
         "stdin": wire_input,
-        "keep": keep,
-        "regions": regions,
-        "date": int(date),
+        "keep": set_up.keep,
+        "regions": set_up.regions,
+        "swap": set_up.swap,
+        "tiering": None if set_up.scan_period_ms is None else {"scan_period_ms": set_up.scan_period_ms},
+        "terminal": None if set_up.terminal is None else _size(set_up.terminal),
+        "date": int(set_up.date),
     }
     return json.dumps(run).encode()
 
@@ -117,6 +141,11 @@ def run_file(
 def input_line(primed: int, *, ended: bool) -> bytes:
     """The request that starts a program whose input is a stream: so much was sent [bytes], perhaps all."""
     return _line({"input": {"primed": primed, "ended": ended}})
+
+
+def resize_line(size: tuple[int, int]) -> bytes:
+    """The request that gives the program's terminal another size."""
+    return _line({"resize": _size(size)})
 
 
 def close_line(stream: str) -> bytes:
@@ -216,6 +245,10 @@ class Exit:
     files: tuple[WrittenFile, ...]
     #: the kernel's out-of-memory killer, in its own words
     oom: tuple[str, ...]
+    #: what Linux's memory management did while the program ran, by the names of /proc/vmstat
+    pages: dict[str, int]
+    #: how long tasks waited for memory or a disk (PSI), by resource and kind [us of simulated time]
+    stalls_us: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -247,6 +280,8 @@ def parse_event(line: bytes) -> Event:
                 event["stderr_bytes"],
                 files,
                 tuple(event["oom"]),
+                event["moved"]["pages"],
+                event["moved"]["stalls_us"],
             )
         case "failed":
             return Failed(event["code"], event["message"])

@@ -17,6 +17,7 @@ MODULES = {
         *("drivers/dax/device_dax", "drivers/dax/dax_cxl"),
     ),
     "kmem": ("drivers/dax/kmem",),
+    "swap": ("drivers/block/virtio_blk",),
 }
 #: init's mount points.
 FOLDERS = ("dev", "host", "layer", "modules", "proc", "root", "sys")

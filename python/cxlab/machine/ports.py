@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 from dataclasses import dataclass, field
 
 from cxlab.machine import guest, qemu
+from cxlab.machine.interruption import Interrupted
 
 #: One read; a multiple of what a socket buffer holds makes no sense.
 CHUNK = 256 << 10
@@ -104,6 +106,8 @@ class InputStream:
 
     socket: socket.socket
     descriptor: int
+    #: a byte by which the user ends the machine; None: all bytes go through
+    escape: bytes | None = None
     #: nothing more comes from the descriptor
     ended: bool = False
     _outgoing: bytes = b""
@@ -140,6 +144,8 @@ class InputStream:
             data = os.read(self.descriptor, most)
         except OSError:
             data = b""
+        if self.escape is not None and self.escape in data:
+            raise Interrupted(signal.SIGINT)
         self.ended = not data
         self._outgoing += guest.frame(data)
         return len(data)

@@ -120,6 +120,8 @@ class Command:
     #: the guest may write here, if anywhere
     keep: Path | None = None
     plugin: Plugin | None = None
+    #: the disk for swap
+    swap: Path | None = None
     #: devices of the CXL nodes; a node without one is firmware's
     topology: Topology = field(default_factory=Topology)
 
@@ -153,6 +155,7 @@ class Command:
             *("-chardev", _option("file", id="console", path=self.console), "-serial", "chardev:console"),
             *self._share("host", Path("/"), readonly=True),
             *(self._share("keep", self.keep, readonly=False) if self.keep is not None else ()),
+            *self._swap(),
             *self._ports(),
             *self._plugin(),
         ]
@@ -223,6 +226,17 @@ class Command:
             _option("local", **settings),
             "-device",
             _option("virtio-9p-pci", bus="pcie.0", fsdev=tag, mount_tag=tag, ioeventfd="off"),
+        ]
+
+    def _swap(self) -> list[str]:
+        if self.swap is None:
+            return []
+        settings = {"if": "none", "id": "swap", "format": "raw", "cache": "unsafe", "file.locking": "off"}
+        return [
+            *("-drive", ",".join([*(f"{k}={v}" for k, v in settings.items()), f"file={self.swap}"])),
+            "-device",
+            # One queue, served in the vCPU's thread: crates/qemu-plugin/src/device.rs looks at it.
+            _option("virtio-blk-pci", bus="pcie.0", drive="swap", **{"num-queues": 1, "ioeventfd": "off"}),
         ]
 
     def _ports(self) -> list[str]:

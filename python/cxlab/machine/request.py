@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,16 @@ class Request:
     topology: Topology = field(default_factory=Topology)
     #: links that are trained anew
     retrainings: tuple[Retraining, ...] = ()
+    #: Linux tiers memory, and looks for hot pages so often [ms]; None: it does not
+    scan_period_ms: int | None = None
+    #: size of the disk for swap [bytes]; None: there is none
+    swap_bytes: int | None = None
+    #: the program's standard streams are this terminal
+    terminal: bool = False
+
+    def keeping(self, folder: Path | None) -> Request:
+        """The same with a folder for written files."""
+        return replace(self, keep=folder)
 
 
 @dataclass

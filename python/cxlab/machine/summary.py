@@ -11,7 +11,7 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from cxlab.machine import guest
+from cxlab.machine import guest, swap
 from cxlab.machine.interruption import Interrupted
 from cxlab.machine.request import Outcome, Request
 
@@ -53,6 +53,8 @@ def config(request: Request, qemu_version: str) -> dict[str, Any]:
         "retrainings": [asdict(retraining) for retraining in request.retrainings],
         "cpus": request.cpus,
         "skew_ns": request.skew_ps / 1000,
+        "tiering": None if request.scan_period_ms is None else {"scan_period_ms": request.scan_period_ms},
+        "swap": None if request.swap_bytes is None else _swap(request.swap_bytes),
         "detail": request.detail,
         "environment": {_text(k): _text(v) for k, v in request.program.environment.items()},
         "machine": request.machine.resolved,
@@ -83,6 +85,8 @@ def summary(request: Request, outcome: Outcome, qemu_version: str) -> dict[str, 
         },
         "host_memory_mb": outcome.host_memory_mb,
         "files": [{"path": _text(f.path), "kind": f.kind, "bytes": f.size} for f in files],
+        "moved_pages": {} if outcome.exit is None else outcome.exit.pages,
+        "stalls_us": {} if outcome.exit is None else outcome.exit.stalls_us,
         "out_of_memory": [] if outcome.exit is None else list(outcome.exit.oom),
         "versions": {"cxlab": cxlab_version(), "qemu": qemu_version, "kernel": outcome.kernel},
     }
@@ -97,6 +101,10 @@ def _region(request: Request, region: guest.Region) -> dict[str, Any]:
     window = request.topology.windows[region.window]
     node = request.machine.nodes[window.node].name
     return {"name": node, "managed": window.managed.value, **asdict(region)}
+
+
+def _swap(size: int) -> dict[str, int]:
+    return {"bytes": size, "service_us": swap.SERVICE_US}
 
 
 def _memory(request: Request) -> dict[str, int]:

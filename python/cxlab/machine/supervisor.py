@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cxlab.machine import artefacts, guest, initramfs, memory_file, qemu, standard_input
+from cxlab.machine import artefacts, guest, initramfs, memory_file, qemu, standard_input, swap
 from cxlab.machine.description import model
 from cxlab.machine.errors import (
     BootTimeout,
@@ -39,6 +39,7 @@ from cxlab.machine.interruption import Interrupted, Interruption
 from cxlab.machine.ports import ControlPort, InputStream, OutputStream, Ports
 from cxlab.machine.process import Process
 from cxlab.machine.progress import PERIOD, Progress
+from cxlab.machine.raw_terminal import ESCAPE, RawTerminal
 from cxlab.machine.request import Outcome, Request
 from cxlab.machine.run_directory import RunDirectory
 
@@ -106,6 +107,10 @@ class _Session:
         }
         self.input = standard_input.classify()
         self.stream: InputStream | None = None
+        self.terminal = RawTerminal() if request.terminal else None
+        self.swap = None
+        if request.swap_bytes is not None:
+            self.swap = resources.enter_context(swap.create(directory.path, request.swap_bytes))
 
     # ---- start
 
@@ -123,8 +128,10 @@ class _Session:
             console=self.directory.console,
             keep=self.request.keep,
             plugin=plugin,
+            swap=None if self.swap is None else memory_file.path(self.swap),
             topology=self.request.topology,
         )
+        files = [self.initramfs.fileno(), *([] if self.swap is None else [self.swap.fileno()])]
         ring = [] if self.ring is None else [self.ring]
         with open(os.devnull, "rb") as nothing:
             self.qemu = Process.start(
@@ -132,7 +139,7 @@ class _Session:
                 stdin=nothing,
                 stdout=self.qemu_said,
                 stderr=self.qemu_said,
-                inherit=[*ends.values(), *ring, self.initramfs.fileno()],
+                inherit=[*ends.values(), *ring, *files],
             )
         self.ports.close_qemu_ends()
         if self.request.detail != "off":
@@ -152,9 +159,15 @@ class _Session:
     def _initramfs(self) -> Path:
         """Init, and the program that it is to run."""
         request = self.request
-        keep = request.keep is not None
-        regions = request.topology.plan()
-        run = guest.run_file(request.program, self.input, keep=keep, regions=regions, date=time.time())
+        set_up = guest.SetUp(
+            regions=request.topology.plan(),
+            swap=request.swap_bytes is not None,
+            scan_period_ms=request.scan_period_ms,
+            terminal=None if self.terminal is None else self.terminal.size(),
+            keep=request.keep is not None,
+            date=time.time(),
+        )
+        run = guest.run_file(request.program, self.input, set_up)
         self.initramfs.write(initramfs.with_run(request.initramfs, run))
         self.initramfs.flush()
         return memory_file.path(self.initramfs)
@@ -183,6 +196,8 @@ class _Session:
                     f"the guest was not ready after {MOST_BOOT_SECONDS:.0f} s; see {self.directory.console}"
                 )
             self.progress.update()
+            if self.terminal is not None and self.ran is not None and (size := self.terminal.resized()):
+                self.control.send(guest.resize_line(size))
             self._select(PERIOD)
 
     def _delivered(self) -> bool:
@@ -235,12 +250,16 @@ class _Session:
         if self.model is not None:
             self.job.send(self._job(event))
         if isinstance(self.input, guest.StreamInput):
-            self.stream = InputStream(self.ports.host["stdin"], 0)
+            self.stream = InputStream(self.ports.host["stdin"], 0, ESCAPE if self.terminal else None)
             with self.interruption.allowed():
                 primed = self.stream.prime()
             self.control.send(guest.input_line(primed, ended=self.stream.ended))
         self.ran = time.monotonic()
         self.progress.enter("running")
+        if self.terminal is not None:
+            self.progress.hide()
+            self.progress.enabled = False
+            self.terminal.enter()
 
     def _job(self, event: guest.Ready) -> bytes:
         assert self.qemu is not None
@@ -355,6 +374,8 @@ class _Session:
 
     def kill(self) -> None:
         """Nothing is left."""
+        if self.terminal is not None:
+            self.terminal.leave()
         for process in (self.qemu, self.model):
             if process is not None:
                 process.signal(signal.SIGKILL)

@@ -1,0 +1,62 @@
+"""Linux manages CXL memory: weights, promotion, demotion and swap, each with its price in simulated time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from guests import Cxlab
+from test_placement import TOUCH
+
+MIB = 1 << 20
+#: One boot's worth of programs larger than DRAM: 300 MiB where DRAM has 256.
+LARGER = ["--cxl", "device", "--memory", "dram=256M,cxl=256M", "--swap", "512M"]
+READS = 300
+
+
+def test_weights_of_4_to_1_place_800_of_1000_pages(tmp_path: Path) -> None:
+    options = ["--cxl", "device", "--memory", "dram=512M,cxl=256M", "--weighted-interleave", "dram=4,cxl=1"]
+    said = json.loads(Cxlab(tmp_path).run("python3", "-c", TOUCH, options=options).stdout)
+    counts = {int(node): int(pages) for node, pages in said["counts"].items()}
+    # A turn may begin on either node.
+    assert counts == pytest.approx({0: 800, 1: 200}, abs=4)
+
+
+def test_a_hot_set_is_promoted_and_its_time_falls(programs: Path, tmp_path: Path) -> None:
+    """Scans every 10 ms in place of 1 s: a page that is touched after a scan moves to DRAM."""
+    size = 32 * MIB
+    ran = Cxlab(tmp_path, "marker").run(
+        *(str(programs / "hotset"), str(size), "15", "20000"),
+        options=["--cxl", "device", "--memory", "dram=1G,cxl=512M", "--tiering", "10"],
+    )
+    assert ran.status == 0, ran.stderr
+    rounds, pages = ran.stdout.decode().splitlines()
+    ns = [float(round) for round in rounds.split()]
+    # CXL-DMSim, figure 10: 284 ns from CXL memory; what has moved is in DRAM, at 130 ns, or in the LLC.
+    assert ns[0] == pytest.approx(284.0, rel=0.03)
+    assert ns[-1] <= 130.0
+    assert f"N0={size // 4096}" in pages
+    assert ran.summary["moved_pages"]["pgpromote_success"] == size // 4096
+    assert "8192 promoted" in ran.stderr and "not every 1000" in ran.stderr
+
+
+def test_a_program_larger_than_dram_is_slower_with_swap_than_with_cxl(programs: Path, tmp_path: Path) -> None:
+    """The one may use DRAM and the disk, the other both nodes; a request to the disk takes 80 us."""
+    took, moved = {}, {}
+    for name, options in (("swap", ["--membind", "dram"]), ("cxl", ["--tiering", "10"])):
+        folder = tmp_path / name
+        folder.mkdir()
+        ran = Cxlab(folder, "marker").run(
+            *(str(programs / "pressure"), str(300 * MIB), str(READS)), options=[*LARGER, *options]
+        )
+        assert ran.status == 0, ran.stderr
+        ns, wrong = ran.stdout.split()
+        assert int(wrong) == 0
+        took[name], moved[name] = float(ns), ran.summary["moved_pages"]
+        assert "pages of 4 KiB that Linux moved" in ran.stderr
+    assert moved["swap"]["pswpout"] > 0
+    # Each page that came back was one request at least.
+    assert took["swap"] * READS > moved["swap"]["pgmajfault"] / 2 * 80_000
+    assert moved["cxl"]["pgdemote_kswapd"] > 0 == moved["cxl"]["pswpin"]
+    assert took["cxl"] < took["swap"]
