@@ -1,10 +1,8 @@
 //! `bandwidth`: by thread count, pattern, and instruction or mix.
 
-use super::output::Output;
-use super::place::{Place, Plan};
-use super::timing::Timing;
+use super::place::Plan;
+use super::timing::UnderLoad;
 use clap::Args;
-use cxlab_kernel::Bytes;
 use cxlab_memo::Result;
 use cxlab_memo::instruction::Instruction;
 use cxlab_memo::measure::bandwidth::{self, Work};
@@ -34,15 +32,8 @@ pub struct Bandwidth {
     store: Store,
     #[arg(long, value_enum, value_delimiter = ',', default_value = "sequential")]
     pattern: Vec<Pattern>,
-    /// Memory of each thread
-    #[arg(long, default_value = "256MiB")]
-    size: Bytes,
     #[command(flatten)]
-    timing: Timing,
-    #[command(flatten)]
-    place: Place,
-    #[command(flatten)]
-    output: Output,
+    load: UnderLoad,
 }
 
 impl Bandwidth {
@@ -55,35 +46,36 @@ impl Bandwidth {
     }
 
     pub fn execute(self) -> Result<ExitCode> {
-        self.timing.check()?;
-        let cpus = self.place.cpu_count()?;
+        self.load.timing.check()?;
+        let cpus = self.load.place.cpu_count()?;
         let threads = match (self.sweep, self.threads.is_empty()) {
             (true, _) => bandwidth::thread_counts(cpus),
             (false, true) => vec![cpus],
             (false, false) => self.threads.clone(),
         };
-        let settings = json!({ "threads": threads, "mix": self.mix, "instructions": self.instruction, "store": self.store,
-            "pattern": self.pattern, "size": self.size, "window_ms": self.timing.window.as_secs_f64() * 1e3,
-            "warm_up_ms": self.timing.warm_up.as_secs_f64() * 1e3, "repeats": self.timing.repeats });
+        let settings = self.load.settings(
+            json!({ "threads": threads, "mix": self.mix, "instructions": self.instruction, "store": self.store,
+            "pattern": self.pattern }),
+        );
         let plan = Plan {
             benchmark: Benchmark::Bandwidth,
-            size: self.size,
-            settings: settings.as_object().cloned().unwrap_or_default(),
+            size: self.load.size,
+            settings,
             method: format!(
                 "lines of all threads over a window, reads and writes at the memory together, 10^6 bytes a second; {}",
-                self.timing.said()
+                self.load.timing.said()
             ),
-            output: &self.output,
+            output: &self.load.output,
         };
         let measurement = bandwidth::Bandwidth {
             threads,
             works: self.works()?,
             patterns: self.pattern.clone(),
-            size: self.size,
-            warm_up: self.timing.warm_up,
-            window: self.timing.window,
-            repeats: self.timing.repeats,
+            size: self.load.size,
+            warm_up: self.load.timing.warm_up,
+            window: self.load.timing.window,
+            repeats: self.load.timing.repeats,
         };
-        self.place.measure(plan, |session, points| measurement.run(session, points))
+        self.load.place.measure(plan, |session, points| measurement.run(session, points))
     }
 }

@@ -49,7 +49,7 @@ impl Latency {
         let plan = Plan {
             benchmark: Benchmark::Latency,
             size: self.size,
-            settings: settings.as_object().cloned().unwrap_or_default(),
+            settings,
             method: format!(
                 "a sample is the mean of {} dependent loads, less the clock's own cost; warm-up one pass or 2^20 loads, then {} samples",
                 latency::whole_hops(self.hops),

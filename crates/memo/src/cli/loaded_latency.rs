@@ -1,10 +1,8 @@
 //! `loaded-latency`: latency under a load of a given mix and delay.
 
-use super::output::Output;
-use super::place::{Place, Plan};
-use super::timing::Timing;
+use super::place::Plan;
+use super::timing::UnderLoad;
 use clap::Args;
-use cxlab_kernel::Bytes;
 use cxlab_memo::Result;
 use cxlab_memo::measure::loaded_latency;
 use cxlab_memo::mix::{Mix, Store};
@@ -32,36 +30,29 @@ pub struct LoadedLatency {
     /// MLC's 19 delays, 0 to 20000
     #[arg(long)]
     sweep: bool,
-    /// Memory of each thread
-    #[arg(long, default_value = "256MiB")]
-    size: Bytes,
     #[command(flatten)]
-    timing: Timing,
-    #[command(flatten)]
-    place: Place,
-    #[command(flatten)]
-    output: Output,
+    load: UnderLoad,
 }
 
 impl LoadedLatency {
     pub fn execute(self) -> Result<ExitCode> {
-        self.timing.check()?;
-        let threads = self.threads.unwrap_or(self.place.cpu_count()?.saturating_sub(1));
+        self.load.timing.check()?;
+        let threads = self.threads.unwrap_or(self.load.place.cpu_count()?.saturating_sub(1));
         let mixes = self.mix.iter().map(|text| Mix::parse(text)).collect::<Result<Vec<_>>>()?;
         let delays = if self.delay.is_empty() { loaded_latency::DELAYS.to_vec() } else { self.delay.clone() };
-        let settings = json!({ "threads": threads, "mix": mixes, "store": self.store, "pattern": self.pattern,
-            "delays": delays, "size": self.size, "window_ms": self.timing.window.as_secs_f64() * 1e3,
-            "warm_up_ms": self.timing.warm_up.as_secs_f64() * 1e3, "repeats": self.timing.repeats });
+        let settings =
+            self.load.settings(json!({ "threads": threads, "mix": mixes, "store": self.store, "pattern": self.pattern,
+            "delays": delays }));
         let plan = Plan {
             benchmark: Benchmark::LoadedLatency,
-            size: self.size,
-            settings: settings.as_object().cloned().unwrap_or_default(),
+            size: self.load.size,
+            settings,
             method: format!(
                 "latency: a sample is the mean of 128 dependent loads; bandwidth: lines of all threads over a window, the latency \
                  thread's too, 10^6 bytes a second; {}; compare machines and tools at equal bandwidth, never at equal delay",
-                self.timing.said()
+                self.load.timing.said()
             ),
-            output: &self.output,
+            output: &self.load.output,
         };
         let measurement = loaded_latency::LoadedLatency {
             threads,
@@ -69,11 +60,11 @@ impl LoadedLatency {
             store: self.store,
             pattern: self.pattern,
             delays,
-            size: self.size,
-            warm_up: self.timing.warm_up,
-            window: self.timing.window,
-            repeats: self.timing.repeats,
+            size: self.load.size,
+            warm_up: self.load.timing.warm_up,
+            window: self.load.timing.window,
+            repeats: self.load.timing.repeats,
         };
-        self.place.measure(plan, |session, points| measurement.run(session, points))
+        self.load.place.measure(plan, |session, points| measurement.run(session, points))
     }
 }

@@ -1,8 +1,7 @@
 //! `matrix`: from CPUs to nodes.
 
-use super::output::Output;
-use super::place::{Place, Plan};
-use super::timing::Timing;
+use super::place::Plan;
+use super::timing::UnderLoad;
 use clap::Args;
 use cxlab_kernel::Bytes;
 use cxlab_memo::Result;
@@ -22,47 +21,39 @@ pub struct Matrix {
     /// A row for each node (chase from its first CPU, reads from all of them), or for each CPU
     #[arg(long, value_enum, default_value = "nodes")]
     rows: Sources,
-    /// Memory of the chase, and of each reading thread
-    #[arg(long, default_value = "256MiB")]
-    size: Bytes,
     #[command(flatten)]
-    timing: Timing,
-    #[command(flatten)]
-    place: Place,
-    #[command(flatten)]
-    output: Output,
+    load: UnderLoad,
 }
 
 impl Matrix {
     pub fn execute(self) -> Result<ExitCode> {
-        self.timing.check()?;
+        self.load.timing.check()?;
         let (hops, samples) = (1024, 1001);
-        let settings = json!({ "size": self.size, "hops": hops, "samples": samples,
-            "window_ms": self.timing.window.as_secs_f64() * 1e3, "repeats": self.timing.repeats });
+        let settings = self.load.settings(json!({ "hops": hops, "samples": samples }));
         let plan = Plan {
             benchmark: Benchmark::Matrix,
-            size: self.size,
-            settings: settings.as_object().cloned().unwrap_or_default(),
+            size: self.load.size,
+            settings,
             method: format!(
                 "latency: {samples} samples, each the mean of {hops} dependent loads; bandwidth: sequential loads; {}",
-                self.timing.said()
+                self.load.timing.said()
             ),
-            output: &self.output,
+            output: &self.load.output,
         };
         let stride = Bytes::new(LINE as u64);
         let measurement = matrix::Matrix {
             sources: self.rows,
-            latency: Latency { sizes: vec![self.size], stride, order: Order::Random, hops, samples },
+            latency: Latency { sizes: vec![self.load.size], stride, order: Order::Random, hops, samples },
             bandwidth: Bandwidth {
                 threads: Vec::new(),
                 works: Vec::new(),
                 patterns: vec![Pattern::Sequential],
-                size: self.size,
-                warm_up: self.timing.warm_up,
-                window: self.timing.window,
-                repeats: self.timing.repeats,
+                size: self.load.size,
+                warm_up: self.load.timing.warm_up,
+                window: self.load.timing.window,
+                repeats: self.load.timing.repeats,
             },
         };
-        self.place.measure(plan, |session, points| measurement.run(session, points))
+        self.load.place.measure(plan, |session, points| measurement.run(session, points))
     }
 }

@@ -43,7 +43,7 @@ impl Memo {
         let plan = Plan {
             benchmark: Benchmark::Memo,
             size: self.size,
-            settings: settings.as_object().cloned().unwrap_or_default(),
+            settings,
             method: format!(
                 "a sample is 1/16 of the time from rdtsc to rdtsc around 16 accesses to flushed random lines and a fence (lfence \
                  after loads, mfence after stores), less the median time around no access; {} warm-up batches, then {repeats}",

@@ -7,12 +7,13 @@ use cxlab_memo::host::{Host, Tree, Watch, caveats};
 use cxlab_memo::interrupt::Interrupt;
 use cxlab_memo::isa::Isa;
 use cxlab_memo::page::PageSize;
-use cxlab_memo::report::{Benchmark, Measured, Point, Provenance, Report, Settings};
+use cxlab_memo::report::{Benchmark, Measured, Point, Provenance, Report};
 use cxlab_memo::roi::Roi;
 use cxlab_memo::session::Session;
 use cxlab_memo::summary::RULE;
 use cxlab_memo::tsc::Tsc;
 use cxlab_memo::{Error, Result, cpu, list};
+use serde_json::Value;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -43,7 +44,8 @@ pub struct Plan<'a> {
     pub benchmark: Benchmark,
     /// The memory that caveats judge.
     pub size: Bytes,
-    pub settings: Settings,
+    /// an object
+    pub settings: Value,
     pub method: String,
     pub output: &'a Output,
 }
@@ -99,7 +101,7 @@ impl Place {
             benchmark: plan.benchmark,
             machine: host.machine(),
             node: session.node.to_string(),
-            settings: plan.settings,
+            settings: plan.settings.as_object().cloned().unwrap_or_default(),
             complete,
             points,
             provenance: Provenance::Measured(Box::new(Measured {

@@ -37,7 +37,7 @@ impl Stream {
         let plan = Plan {
             benchmark: Benchmark::Stream,
             size: self.size,
-            settings: settings.as_object().cloned().unwrap_or_default(),
+            settings,
             method: format!(
                 "bandwidth: the best of {repeats} repeats but the first, as STREAM prints it, in bytes as it counts them (no ownership \
                  reads); ordinary stores; the median stands beside it"

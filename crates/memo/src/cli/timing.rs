@@ -1,9 +1,38 @@
-//! How long threads warm up and how often they are measured: what the commands with load threads share.
+//! What the commands with load threads share: their memory, how long they warm up, how often they are measured.
 
+use super::output::Output;
+use super::place::Place;
 use super::within;
 use clap::Args;
+use cxlab_kernel::Bytes;
 use cxlab_memo::Result;
+use serde_json::{Value, json};
 use std::time::Duration;
+
+#[derive(Args)]
+pub struct UnderLoad {
+    /// Memory of each thread
+    #[arg(long, default_value = "256MiB")]
+    pub size: Bytes,
+    #[command(flatten)]
+    pub timing: Timing,
+    #[command(flatten)]
+    pub place: Place,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+impl UnderLoad {
+    /// `own` settings of a command, and these.
+    pub fn settings(&self, mut own: Value) -> Value {
+        let milliseconds = |time: Duration| json!(time.as_secs_f64() * 1e3);
+        own["size"] = json!(self.size);
+        own["window_ms"] = milliseconds(self.timing.window);
+        own["warm_up_ms"] = milliseconds(self.timing.warm_up);
+        own["repeats"] = json!(self.timing.repeats);
+        own
+    }
+}
 
 #[derive(Args)]
 pub struct Timing {

@@ -5,14 +5,12 @@
 
 use crate::buffer::Buffer;
 use crate::chase::below;
-use crate::distribution::Distribution;
 use crate::error::{Error, Result};
 use crate::instruction::{BATCH, Instruction};
 use crate::isa::{LINE, leave_vectors};
 use crate::progress::Progress;
 use crate::report::Point;
 use crate::session::Session;
-use crate::summary::Summary;
 use crate::tsc::Ticks;
 use crate::{cpu, with_vector};
 use cxlab_kernel::{Bytes, Stream};
@@ -38,14 +36,8 @@ impl InstructionLatency {
         for &instruction in &self.instructions {
             progress.starts(instruction.to_string());
             let latencies = self.latencies(session, &buffer, instruction);
-            let Some(latency) = Summary::of(&latencies) else { break };
-            points.push(Point {
-                instruction: Some(instruction),
-                latency_ns: Some(latency.median),
-                latency: Some(latency),
-                distribution: Some(Distribution::of(&latencies)),
-                ..Point::default()
-            });
+            let Some(point) = Point::of_latencies(&latencies) else { break };
+            points.push(Point { instruction: Some(instruction), ..point });
             progress.finished_one();
         }
         Ok(())

@@ -2,13 +2,11 @@
 
 use crate::chase::{Chase, Order};
 use crate::cpu;
-use crate::distribution::Distribution;
 use crate::error::{Error, Result};
 use crate::isa::LINE;
 use crate::progress::Progress;
 use crate::report::Point;
 use crate::session::Session;
-use crate::summary::Summary;
 use crate::tsc;
 use cxlab_kernel::{Bytes, Stream};
 
@@ -54,15 +52,8 @@ impl Latency {
             let places = (size.get() / self.stride.get()) as usize;
             let spacing = self.stride.get() as usize / LINE;
             let mut chase = Chase::over(&mut buffer, places, spacing, self.order, &mut random);
-            let latencies = self.latencies(session, &mut chase);
-            let Some(latency) = Summary::of(&latencies) else { break };
-            points.push(Point {
-                size: Some(size),
-                latency_ns: Some(latency.median),
-                latency: Some(latency),
-                distribution: Some(Distribution::of(&latencies)),
-                ..Point::default()
-            });
+            let Some(point) = Point::of_latencies(&self.latencies(session, &mut chase)) else { break };
+            points.push(Point { size: Some(size), ..point });
             progress.finished_one();
         }
         Ok(())

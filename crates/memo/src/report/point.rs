@@ -53,6 +53,16 @@ pub struct Point {
     pub distribution: Option<Distribution>,
 }
 
+impl Point {
+    /// Median, summary and distribution of latencies [ns]; `None` where there are none.
+    #[must_use]
+    pub fn of_latencies(samples: &[f64]) -> Option<Point> {
+        let latency = Summary::of(samples)?;
+        let distribution = Some(Distribution::of(samples));
+        Some(Point { latency_ns: Some(latency.median), latency: Some(latency), distribution, ..Point::default() })
+    }
+}
+
 #[allow(clippy::ref_option)] // serde's signature
 fn count<S: Serializer>(size: &Option<Bytes>, serializer: S) -> Result<S::Ok, S::Error> {
     size.map(Bytes::get).serialize(serializer)
