@@ -214,7 +214,7 @@ def steer(
     try:
         climbed: Any = objective if model_file is None else {"model": json.loads(model_file.read_text())}
         applications = _applications(names, threads, pages)
-        sample = "400 us" if all(app.is_store for app in applications) else "12 us"
+        sample = "2 ms" if all(app.is_store for app in applications) else "12 us"
         settings = CaptionSettings(mode, start, climbed, executions, sample=sample)
         study = Study(applications, Share(start), machine, warm="60 us")
         warm, measure = _times(applications)
