@@ -26,10 +26,10 @@ check: ## Format, lints, types, licences, dependency rules
 	@scripts/setup checks
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
-	$(PYTHON) -m ruff format --check python tests scripts
-	$(PYTHON) -m ruff check python tests scripts
+	$(PYTHON) -m ruff format --check python tests scripts experiments
+	$(PYTHON) -m ruff check python tests scripts experiments
 	$(PYTHON) -m mypy -p cxlab
-	$(PYTHON) -m mypy scripts
+	$(PYTHON) -m mypy scripts experiments
 	$(PYTHON) scripts/check_imports.py
 	$(DENY) check --hide-inclusion-graph licenses sources
 	$(DENY) --manifest-path crates/qemu-plugin/Cargo.toml check --hide-inclusion-graph licenses

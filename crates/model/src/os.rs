@@ -53,7 +53,8 @@ use page_table::PageTable;
 use policy::Tiering;
 use swap::Ssd;
 
-pub(crate) const LINES_PER_PAGE: u64 = PAGE_BYTES / LINE_BYTES;
+/// Lines of a page.
+pub const LINES_PER_PAGE: u64 = PAGE_BYTES / LINE_BYTES;
 
 /// What all cores share of the operating system.
 pub struct Os {

@@ -18,7 +18,7 @@ use crate::config::{CoreSpec, Sourced};
 use crate::error::ModelError;
 use crate::machine::Machine;
 use crate::os::policy::{NoTiering, NumaBalancing, NumaBalancingSpec, Tiering, Tpp, TppSpec};
-use crate::os::{Capacity, Mempolicy, OsError, PageNumber, SSD, System, VirtualLine};
+use crate::os::{Capacity, LINES_PER_PAGE, Mempolicy, OsError, SSD, System, VirtualLine};
 
 pub use interval::{Counters, Interval, NodeInterval, ProcessInterval};
 pub use spec::{Order, ProcessSpec, StudySpec, TieringKind};
@@ -29,7 +29,6 @@ pub struct Session {
     machine: Machine,
     system: System,
     now: Time,
-    counters: Counters,
 }
 
 fn inconsistent(cause: impl ToString) -> ModelError {
@@ -64,8 +63,7 @@ impl Session {
             cores.push(machine.host.core.clone());
         }
         let machine = Machine::with_cores(machine, &cores, &system.ranges())?;
-        let counters = Counters::default();
-        Ok(Session { spec: spec.clone(), machine, system, now: Time::ZERO, counters })
+        Ok(Session { spec: spec.clone(), machine, system, now: Time::ZERO })
     }
 
     /// Let time pass, and tell nothing of it.
@@ -82,8 +80,8 @@ impl Session {
         let before = Counters::of(&self.machine, &self.system);
         self.advance(span)?;
         self.machine.stop_counting(self.now);
-        self.counters = Counters::of(&self.machine, &self.system).since(&before);
-        Ok(Interval::of(&self.spec, &self.machine, &self.system, &self.counters))
+        let counters = Counters::of(&self.machine, &self.system).since(&before);
+        Ok(Interval::of(&self.spec, &self.machine, &self.system, &counters))
     }
 
     /// A process's program ends and starts anew, its pages placed by this mempolicy.
@@ -95,7 +93,9 @@ impl Session {
 
     /// Run warm-up and measurement as the specification has them.
     pub fn run(&mut self) -> Result<Interval, ModelError> {
-        self.advance(self.spec.warm)?;
+        if self.spec.warm > Time::ZERO {
+            self.advance(self.spec.warm)?;
+        }
         self.interval(self.spec.measure)
     }
 
@@ -119,7 +119,7 @@ fn start(system: &mut System, spec: &StudySpec, number: usize, machine: &Machine
     let process = &spec.processes[number];
     let region = |thread: u64, first: VirtualLine| Region {
         first,
-        lines: u64::from(process.pages) * PageNumber(1).line().0,
+        lines: u64::from(process.pages) * LINES_PER_PAGE,
         thread,
         threads: u64::from(process.threads),
     };

@@ -21,6 +21,7 @@ COMMANDS = {
     "plan": "cxlab.cli.plan",
     "replay": "cxlab.cli.replay",
     "run": "cxlab.cli.run",
+    "study": "cxlab.cli.study",
     "validate": "cxlab.cli.validate",
 }
 

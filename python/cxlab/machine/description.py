@@ -43,6 +43,14 @@ class Model(Protocol):
         """Run one point of a bench (JSON); the point (JSON)."""
         ...
 
+    def run_study(self, job: str) -> str:
+        """Run applications under an operating system (JSON); an interval (JSON)."""
+        ...
+
+    def run_caption(self, job: str) -> str:
+        """Have Caption steer applications (JSON); its executions (JSON)."""
+        ...
+
     def replay(self, job: str) -> str:
         """Run the model on a recorded trace (a job, JSON); the summary (JSON)."""
         ...

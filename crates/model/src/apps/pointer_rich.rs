@@ -22,7 +22,7 @@ pub struct PointerRich {
 impl PointerRich {
     pub fn new(region: Region, random: Stream) -> PointerRich {
         let (first, lines) = region.own();
-        PointerRich { first, lines, random, arc: 0, step: 0, work: 0 }
+        PointerRich { first, lines, random, arc: lines / 2 * region.thread / region.threads, step: 0, work: 0 }
     }
 
     /// The first half of the lines are arcs, the second are nodes.

@@ -1,4 +1,6 @@
 //! Streaming: a[i] = b[i] + s c[i] over the thread's own three arrays, round and round.
+//!
+//! Threads begin apart from each other: programs that were started by hand are not in step.
 
 use super::{Act, Region};
 use crate::os::VirtualLine;
@@ -17,7 +19,8 @@ pub struct Streaming {
 impl Streaming {
     pub fn new(region: Region) -> Streaming {
         let (first, lines) = region.own();
-        Streaming { first, array: lines / 3, place: 0, operand: 0, work: 0 }
+        let array = lines / 3;
+        Streaming { first, array, place: array * region.thread / region.threads, operand: 0, work: 0 }
     }
 
     #[inline]

@@ -13,6 +13,4 @@ pub enum OsError {
     Nodes { policy: &'static str },
     #[error("node {node} has weight {weight}; valid: 1 to 255")]
     Weight { node: String, weight: u32 },
-    #[error("{what} needs two nodes with pages, a fast one and a slow one; there are {count}")]
-    Tiers { what: &'static str, count: usize },
 }

@@ -36,7 +36,7 @@ impl Os {
                 work.push_back(Work::Sleep { until: now + self.costs.poll });
                 work.push_back(Work::Then(Effect::Fault(number)));
             }
-            Mapping::Swapped => self.swap_in(number, now, core, work),
+            Mapping::Swapped => self.swap_in(number, now, work),
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ impl Os {
     fn demote(&mut self, fast: NodeId, slow: NodeId, now: Time, core: usize, work: &mut VecDeque<Work>) -> Option<u32> {
         let (victim, looks) = self.lru.victim(&mut self.table, fast, ROUND);
         if let Some(number) = victim
-            && !self.migrate(number, slow, 0, Reason::demotion(now), core, work)
+            && !self.migrate(number, slow, 0, Reason::Demotion { begun: now }, core, work)
         {
             self.lru.add(&mut self.table, number, fast, false);
             return None;

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use cxlab_kernel::{Server, Time};
 
-use super::{Effect, Frame, Mapping, Os, OsError, PageNumber, Reason, Work};
+use super::{Effect, Frame, Mapping, Os, OsError, PageNumber, Work};
 use crate::request::NodeId;
 
 /// An SSD's figures.
@@ -47,7 +47,7 @@ impl Ssd {
 }
 
 impl Os {
-    pub(super) fn swap_in(&mut self, number: PageNumber, now: Time, _core: usize, work: &mut VecDeque<Work>) {
+    pub(super) fn swap_in(&mut self, number: PageNumber, now: Time, work: &mut VecDeque<Work>) {
         let ssd = self.swap.as_mut().expect("pages are swapped only where there is swap");
         let done = ssd.command(now, ssd.spec.read);
         work.push_back(Work::Spend(self.costs.fault + self.costs.block_request));
@@ -87,11 +87,5 @@ impl Os {
         // Twice round both lists: the first clears accessed bits.
         let most_looks = 4 * self.frames.capacity(node) as u32;
         self.swap_out(node, None, most_looks).0
-    }
-}
-
-impl Reason {
-    pub(super) fn demotion(now: Time) -> Reason {
-        Reason::Demotion { begun: now }
     }
 }

@@ -89,8 +89,9 @@ struct Outcome {
 /// Run a job.
 pub fn caption(job: &str) -> Result<String, ModelError> {
     let job: CaptionJob = serde_json::from_str(job).map_err(bad)?;
-    if job.normal.len() != job.study.processes.len() || job.samples == 0 || job.sample == Time::ZERO {
-        return Err(bad("normal needs a throughput for each process, and samples and sample must be above 0"));
+    let normal = job.normal.iter().all(|throughput| throughput.is_finite() && *throughput > 0.0);
+    if !normal || job.normal.len() != job.study.processes.len() || job.samples == 0 || job.sample == Time::ZERO {
+        return Err(bad("normal needs a throughput above 0 for each process, and samples and sample must be above 0"));
     }
     let mut session = Session::new(&job.study)?;
     let outcome = match job.mode {

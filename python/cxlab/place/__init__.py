@@ -1,0 +1,7 @@
+"""Page placement in simulation: applications under an operating system, on the model.
+
+request    what a study is asked to do
+study      studies in parallel, and Caption above them
+report     paper, simulated, error
+plot       lines over the share of CXL memory, or over time
+"""
