@@ -51,6 +51,10 @@ class Model(Protocol):
         """Have Caption steer applications (JSON); its executions (JSON)."""
         ...
 
+    def validation_figures(self) -> str:
+        """Silicon's figures that come with CXLab (validation/points.toml): TOML."""
+        ...
+
     def replay(self, job: str) -> str:
         """Run the model on a recorded trace (a job, JSON); the summary (JSON)."""
         ...
