@@ -1,4 +1,4 @@
-"""Memory that a program manages: /dev/daxX.Y in 2 MiB pages, its own allocator, two processes at once."""
+"""Memory that a program manages: /dev/daxX.Y in 2 MiB pages, an allocator of its own, two at once."""
 
 from __future__ import annotations
 
