@@ -15,6 +15,8 @@ from cxlab.calibrate.measured import Told
 from cxlab.calibrate.observation import Quantity, Role
 from cxlab.cli.calibrate import command
 
+from .conftest import MACHINE
+
 NODES = ("dram", "cxl")
 HEADER = "path,threads,rw_mix,store_type,pattern,inject_delay,latency_ns,bandwidth_MBps\n"
 # A curve with its knee at 85 % of 40 GB/s, 34 GB/s.
@@ -151,7 +153,7 @@ def test_bad_input_is_refused_with_what_is_valid(
     file = csv_of(tmp_path)
     if text != "CURVE":
         file.write_text(text)
-    base: list[Any] = ["--measured", file, "--start", "8468v-asic", "--out", tmp_path / "out.toml"]
+    base: list[Any] = ["--measured", file, "--start", MACHINE, "--out", tmp_path / "out.toml"]
     done = CliRunner().invoke(command, [str(word) for word in [*base, *more]])
     assert done.exit_code == 2, done.output
     for part in says:
