@@ -12,11 +12,14 @@ import pytest
 from cxlab.bench import sweep
 from cxlab.bench.request import Mix, Placement, Workload
 from cxlab.bench.result import Result
-from cxlab.machine import description
+from cxlab.calibrate.machine_files import MachineFiles
 
-#: CXL-DMSim's testbed: media 53.5 ns, bridge 50 ns, 60 lines a streaming core (data/).
-TRUTH = {"dram.latency": 53.5, "dmsim-asic.root_port.bridge_latency": 50.0, "host.core.stream_lines": 60.0}
-MACHINE = "8468v-asic"
+MACHINE = str(Path(__file__).with_name("testbed.toml"))
+LEAVES = MachineFiles(MACHINE).leaves
+TRUTH = {
+    name: LEAVES[name].value
+    for name in ("dram.latency", "dmsim-asic.root_port.bridge_latency", "host.core.stream_lines")
+}
 #: One thread: points of hundredths of a second.
 DELAYS = (0, 200, 250, 300, 400, 700, 1500, 4000, 20000)
 #: Standard deviation of the noise, relative.
@@ -50,19 +53,7 @@ def measured(tmp_path: Path) -> Any:
 @pytest.fixture
 def start(tmp_path: Path) -> str:
     """The machine with all of ``TRUTH`` a third off."""
-    files = {
-        "8468v-asic.toml": (
-            "machines/8468v-asic.toml",
-            [("53.5 ns", "70 ns"), ('"xeon-8468v"', '"host.toml"'), ('"dmsim-asic"', '"dmsim-asic.toml"')],
-        ),
-        "host.toml": ("hosts/xeon-8468v.toml", [("_lines = { value = 60", "_lines = { value = 44")]),
-        "dmsim-asic.toml": ("devices/dmsim-asic.toml", [("50 ns", "33 ns")]),
-    }
-    for name, (shipped, changes) in files.items():
-        text = description.model().shipped_file(shipped)
-        assert text is not None
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        (tmp_path / name).write_text(text)
-    return str(tmp_path / "8468v-asic.toml")
+    off = {name: value * (1.3 if name == "dram.latency" else 0.7) for name, value in TRUTH.items()}
+    file = tmp_path / "start.toml"
+    MachineFiles(MACHINE).write(file, off, dict.fromkeys(off, "wrong on purpose"), "a start")
+    return str(file)

@@ -10,9 +10,12 @@ import pytest
 from click.testing import CliRunner
 from cxlab.calibrate import hold_out, observation
 from cxlab.calibrate import measured as measured_files
+from cxlab.calibrate.error import CalibrationError
 from cxlab.calibrate.measured import Told
 from cxlab.calibrate.observation import Quantity, Role
 from cxlab.cli.calibrate import command
+
+from .conftest import MACHINE
 
 NODES = ("dram", "cxl")
 HEADER = "path,threads,rw_mix,store_type,pattern,inject_delay,latency_ns,bandwidth_MBps\n"
@@ -106,6 +109,21 @@ def test_memo_json_of_a_real_node_stands_for_a_simulated_one(tmp_path: Path) -> 
     assert [o.job["placement"] for o in found] == [[{"node": "cxl", "weight": 1}]] * 2
 
 
+def test_a_family_of_mixes_is_a_curve_each_and_a_host_s_node_must_be_named(tmp_path: Path) -> None:
+    points = [
+        {"delay": 0, "mix": mix, "latency_ns": 500.0, "bandwidth_mb_s": 4e4} for mix in ("1:0", "2:1", "1:0")
+    ]
+    family = {"bench": "mess", "node": "cxl", "placement": {"cxl": 1}, "threads": 8, "mix": ["1:0", "2:1"]}
+    file = tmp_path / "mess.json"
+    file.write_text(json.dumps({**family, "points": points}))
+    series = measured_files.read([file], Told(None, None), NODES)
+    assert [(str(s.workload.mix), len(s.points)) for s in series] == [("1:0", 2), ("2:1", 1)]
+    file.write_text(json.dumps({**family, "placement": {"0": 1}, "points": points, "provenance": {}}))
+    with pytest.raises(CalibrationError, match="--node"):
+        measured_files.read([file], Told(None, None), NODES)
+    assert {s.node for s in measured_files.read([file], Told("dram", None), NODES)} == {"dram"}
+
+
 BAD: list[tuple[str, list[str], list[str]]] = [
     ("not a measurement\n", [], ["CAL001", "MLC's text, or CSV with the columns path"]),
     ("", [], ["CAL001"]),
@@ -135,7 +153,7 @@ def test_bad_input_is_refused_with_what_is_valid(
     file = csv_of(tmp_path)
     if text != "CURVE":
         file.write_text(text)
-    base: list[Any] = ["--measured", file, "--start", "8468v-asic", "--out", tmp_path / "out.toml"]
+    base: list[Any] = ["--measured", file, "--start", MACHINE, "--out", tmp_path / "out.toml"]
     done = CliRunner().invoke(command, [str(word) for word in [*base, *more]])
     assert done.exit_code == 2, done.output
     for part in says:

@@ -22,10 +22,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cxlab.bench.curves import COLUMNS, NODES, STORES
 from cxlab.bench.request import BenchError, Mix, Placement, Workload
-from cxlab.bench.validation import COLUMNS, NODES, STORES
 from cxlab.calibrate.error import CalibrationError, Code
 from cxlab.machine import artefacts
+
+#: What an instruction alone moves: an ordinary store reads its line too.
+INSTRUCTIONS = {
+    "ld": ("1:0", "ordinary"),
+    "nt-ld": ("1:0", "ordinary"),
+    "st": ("1:1", "ordinary"),
+    "nt-st": ("0:1", "nontemporal"),
+}
 
 
 class Kind(enum.Enum):
@@ -144,9 +152,10 @@ def _of_csv(text: str, nodes: Collection[str]) -> list[Series]:
 
 def _of_json(document: dict[str, Any], told: Told) -> list[Series]:
     """Bench's have ``bench``, memo's ``benchmark``; a point may say its own mix, threads, pattern."""
-    kind = Kind(document["bench" if "bench" in document else "benchmark"])
+    name = document["bench" if "bench" in document else "benchmark"]
+    kind = Kind.LOADED_LATENCY if name == "mess" else Kind(name)
     settings = document.get("settings", document)
-    simulated = "bench" in document
+    simulated = "provenance" not in document
     groups: dict[Workload, list[MeasuredPoint]] = {}
     for point in document["points"]:
         workload = _workload(kind, document, settings, point, told, simulated)
@@ -194,16 +203,22 @@ def _workload(
     workload = replace(workload, threads=threads)
     if kind is Kind.STREAM:
         return workload
-    mix = point.get("mix", settings.get("mix", "1:0"))
+    mix, store = _mix(point, settings)
     pattern = point.get("pattern", settings.get("pattern", "sequential"))
-    store = settings.get("store", "ordinary")
     return replace(
         workload,
         mix=Mix.parse(mix),
         pattern=pattern,
-        store=STORES.get(store, "nontemporal"),
+        store=store,
         latency_thread=kind is Kind.LOADED_LATENCY,
     )
+
+
+def _mix(point: dict[str, Any], settings: dict[str, Any]) -> tuple[str, str]:
+    """Lines read to lines written, and by which stores; memo's bandwidth may name an instruction instead."""
+    if "instruction" in point:
+        return INSTRUCTIONS[point["instruction"]]
+    return point.get("mix", settings.get("mix", "1:0")), settings.get("store", "ordinary")
 
 
 def _imported(file: Path) -> dict[str, Any]:
