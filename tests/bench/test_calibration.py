@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from cxlab.bench import sweep
+from cxlab.bench.curves import Comparison, Curve
+from cxlab.bench.figures import Figure, shipped
 from cxlab.bench.request import Mix
-from cxlab.bench.validation import Comparison, Curve, Figure, figures
-from cxlab.cli.validate import SHIPPED
 
-CALIBRATION = [figure for figure in figures(SHIPPED) if figure.role == "calibration"]
+CALIBRATION = [figure for figure in shipped() if figure.role == "calibration"]
 
 
 @pytest.mark.parametrize("figure", CALIBRATION, ids=[figure.id for figure in CALIBRATION])

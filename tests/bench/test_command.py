@@ -47,6 +47,8 @@ def test_weighted_pages_go_where_they_should(tmp_path: Path) -> None:
         ("bandwidth --machine spr-a1000 --node cxl --threads 60", ["valid: 1 to 48 threads"]),
         ("bandwidth --machine spr-a1000", ["exactly one of --node"]),
         ("loaded-latency --machine spr-a1000 --node cxl", ["--delay N and --sweep"]),
+        ("latency --machine spr-a1000 --node cxl --json /none/x.json", ["no folder /none"]),
+        ("mess --machine spr-a1000 --node cxl --plot x.xyz", ["`.xyz`", ".png, .svg, .pdf"]),
     ],
 )
 def test_bad_input_is_refused_with_what_is_valid(arguments: str, says: list[str]) -> None:

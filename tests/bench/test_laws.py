@@ -71,6 +71,19 @@ def test_a_mix_is_of_lines_at_the_memory(mix: str, share: float, point: Any) -> 
     assert loaded["write_mb_s"] / loaded["bandwidth_mb_s"] == pytest.approx(share, abs=0.02)
 
 
+def test_owning_a_line_of_the_other_sockets_ddr_writes_its_directory(point: Any) -> None:
+    def written(mix: str) -> tuple[float, int]:
+        loaded = point("8468v-remote", "remote", mix=mix, latency_thread=False)
+        [port] = loaded["nodes"]["remote"]["ports"]
+        lines = loaded["write_mb_s"] * loaded["simulated_us"] / 64
+        return lines, sum(channel["writes"] for channel in port["channels"])
+
+    assert written("1:0") == (0, 0)
+    lines, commands = written("1:1")
+    # Each line stored to is written once when it is owned and once when it comes back.
+    assert commands == pytest.approx(2 * lines, rel=0.03)
+
+
 def test_non_temporal_stores_read_nothing(point: Any) -> None:
     loaded = point("spr-a1000", "cxl", mix="0:1", store="nontemporal", latency_thread=False)
     assert loaded["read_mb_s"] == 0

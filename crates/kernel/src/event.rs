@@ -74,16 +74,29 @@ impl<E: Copy> Default for EventQueue<E> {
     }
 }
 
+impl<E> Entry<E> {
+    #[inline]
+    fn key(&self) -> u128 {
+        u128::from(self.at.as_ps()) << 64 | u128::from(self.sequence)
+    }
+}
+
 impl<E> Ord for Entry<E> {
     // Reversed: the heap keeps its greatest on top, the queue wants the earliest.
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.sequence).cmp(&(self.at, self.sequence))
+        other.key().cmp(&self.key())
     }
 }
 
 impl<E> PartialOrd for Entry<E> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+
+    // All that the heap asks for: one comparison of 128 bits, and no branch to foresee.
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        other.key() <= self.key()
     }
 }
 

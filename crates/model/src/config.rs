@@ -19,5 +19,5 @@ pub use cycles::Cycles;
 pub use host::{CoreSpec, HomeSpec, HostSpec, LatencySpec, MeshSpec, MicroOperationsSpec, PortSpec, PortsSpec};
 pub use library::{machine_names, shipped_file};
 pub use machine::{DeviceInterleave, MachineSpec, NodeSpec, Path, Socket};
-pub use socket_link::{RemoteSnoopFilterSpec, SocketLinkSpec};
+pub use socket_link::{Directory, RemoteSnoopFilterSpec, SocketLinkSpec};
 pub use sourced::Sourced;

@@ -28,6 +28,8 @@ pub enum Op {
     WriteBack,
     /// a part of a line goes to its memory, which merges it
     PartialWrite,
+    /// the home agent notes in a line's memory that another socket owns it
+    Directory,
 }
 
 impl Op {

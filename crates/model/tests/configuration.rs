@@ -34,10 +34,10 @@ fn every_shipped_machine_loads_and_is_held_to_physics() {
 #[test]
 fn a_mistake_is_named_with_its_place_and_what_is_valid() {
     for (wrong, right, wanted) in [
-        ("banks = {", "bamks = {", &["mine.toml:11:", "unknown field `bamks`", "bank_busy"][..]),
-        ("\"48 ns\"", "\"48 MHz\"", &["mine.toml:12:", "`MHz`", "ps, ns, us, ms, s"]),
-        ("\"38.4 GB/s\"", "\"38.4\"", &["mine.toml:13:", "no unit", "GB/s"]),
-        ("source = \"CXL-DMSim table I: #Memory channels\"", "source = \" \"", &["mine.toml:14:", "source is empty"]),
+        ("ranks = {", "ramks = {", &["mine.toml:12:", "unknown field `ramks`", "interleave"][..]),
+        ("\"2 us\"", "\"2 MHz\"", &["mine.toml:20:", "`MHz`", "ps, ns, us, ms, s"]),
+        ("\"256 B\"", "\"256\"", &["mine.toml:13:", "no unit", "KiB"]),
+        ("source = \"CXL-DMSim table I: #Memory channels\"", "source = \" \"", &["mine.toml:11:", "source is empty"]),
         ("host = \"xeon-8468v\"", "host = \"xeon-8469\"", &["CFG003", "no host `xeon-8469`", "xeon-8468v"]),
         ("value = \"dmsim-asic\"", "value = \"dmsim\"", &["CFG003", "no device `dmsim`", "dmsim-asic, dmsim-fpga"]),
         ("channels = { value = 2", "channels = { value = 0", &["mine.toml", "channels"]),

@@ -8,6 +8,7 @@
 //!   replay                        the same from a recorded trace
 //!   bench_point                   one point of a bench
 //!   run_study, run_caption        applications under an operating system; Caption above it
+//!   validation_figures            silicon's figures, validation/points.toml
 //! ```
 //!
 //! Everything crosses as JSON text: one schema for the command line, for files and for Python.
@@ -97,6 +98,12 @@ fn run_caption(py: Python<'_>, job: &str) -> PyResult<String> {
     py.detach(|| study::caption(job)).map_err(|error| raise(py, &error))
 }
 
+/// Silicon's figures that a bench can answer: TOML.
+#[pyfunction]
+fn validation_figures() -> &'static str {
+    include_str!("../../../validation/points.toml")
+}
+
 #[pymodule]
 fn _model(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CxlabError", module.py().get_type::<CxlabError>())?;
@@ -109,5 +116,6 @@ fn _model(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay, module)?)?;
     module.add_function(wrap_pyfunction!(bench_point, module)?)?;
     module.add_function(wrap_pyfunction!(run_study, module)?)?;
-    module.add_function(wrap_pyfunction!(run_caption, module)?)
+    module.add_function(wrap_pyfunction!(run_caption, module)?)?;
+    module.add_function(wrap_pyfunction!(validation_figures, module)?)
 }

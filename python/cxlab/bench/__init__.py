@@ -3,7 +3,7 @@
     request.Workload --> sweep.run: points in parallel, each one call of the model --> result.Result
                                                           table, JSON <--------------/   |
                                                           plot.curves <-----------------/
-    validation: the same, against silicon's figures
+    figures, curves: the same, against silicon; tables prints both
 
 A point is made by Rust (crates/model/src/bench); nothing here knows how.
 """

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 from cxlab.bench.request import Workload
@@ -34,6 +35,16 @@ class Result:
             **self.workload.settings(),
             "points": self.points,
         }
+
+
+#: characters a line, where no terminal says how many
+WIDE = 150
+
+
+def console() -> Console:
+    """Standard output; tables that go into a file or a pipe keep their lines whole."""
+    terminal = Console()
+    return terminal if terminal.is_terminal else Console(width=WIDE)
 
 
 def write(path: Path, document: dict[str, Any]) -> None:

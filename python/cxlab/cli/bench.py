@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
 
 from cxlab.bench import plot, result, sweep
 from cxlab.bench.request import DELAYS, BenchError, Mix, Placement, Workload
 from cxlab.bench.result import Result
 from cxlab.cli import bench_host
+from cxlab.cli.output import JSON_FILE, PLOT_FILE
 
 F = TypeVar("F", bound=Callable[..., Any])
 PLACEMENT = ("node", "interleave", "weighted_interleave")
@@ -58,9 +58,7 @@ def where(command: F) -> F:
             click.option(
                 "--weighted-interleave", metavar="NODE=N,..", help="Page by page by weight: dram=3,cxl=1."
             ),
-            click.option(
-                "--json", "json_file", type=click.Path(path_type=Path), help="Write the result as JSON."
-            ),
+            click.option("--json", "json_file", type=JSON_FILE, help="Write the result as JSON."),
         )
     ):
         run = option(run)
@@ -96,7 +94,7 @@ def load(command: F) -> F:
 def drawn(command: F) -> F:
     """Options of a bench that is a curve."""
     plot_file = click.option(
-        "--plot", "plot_file", type=click.Path(path_type=Path), help="Draw the curve: a .png, .svg or .pdf."
+        "--plot", "plot_file", type=PLOT_FILE, help="Draw the curve: a .png, .svg or .pdf."
     )
     beside = click.option(
         "--beside", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -123,7 +121,7 @@ def latency(machine: str, placement: Placement, json_file: Path | None) -> None:
     workload = Workload(machine, placement, threads=0)
     outcome = Result("latency", workload, sweep.run([workload.job(0)], "latency"))
     click.echo(f"{machine}, {placement}: {outcome.points[0]['latency_ns']:.1f} ns")
-    Console().print(result.stages_table(outcome.points[0]))
+    result.console().print(result.stages_table(outcome.points[0]))
     finish(outcome, json_file)
 
 
@@ -158,7 +156,7 @@ def loaded_latency(
     )
     click.echo("\n".join(result.mlc_lines(outcome)))
     if delay is not None:
-        Console().print(result.stages_table(outcome.points[0]))
+        result.console().print(result.stages_table(outcome.points[0]))
     if plot_file is not None:
         mine = plot.of_document(outcome.document()) if beside else [plot.of(outcome, f"{mix} {store}")]
         plot.curves(plot_file, _title(outcome), [*mine, *_read(beside)])
@@ -182,7 +180,7 @@ def bandwidth(
     outcome = Result("bandwidth", workload, sweep.run([workload.job(0)], "bandwidth"))
     for point in outcome.points:
         point["mix"] = mix
-    Console().print(result.points_table(outcome, "mix"))
+    result.console().print(result.points_table(outcome, "mix"))
     finish(outcome, json_file)
 
 
@@ -197,7 +195,7 @@ def stream(machine: str, placement: Placement, json_file: Path | None, threads: 
     outcome = Result("stream", workload, sweep.run(jobs, "STREAM"))
     for kernel, point in zip(kernels, outcome.points, strict=True):
         point["kernel"] = kernel
-    Console().print(result.points_table(outcome, "kernel"))
+    result.console().print(result.points_table(outcome, "kernel"))
     finish(outcome, json_file)
 
 
@@ -213,7 +211,7 @@ def memo(machine: str, placement: Placement, json_file: Path | None) -> None:
     outcome = Result("memo", workload, sweep.run(jobs, "memo"))
     for instruction, point in zip(instructions, outcome.points, strict=True):
         point["instruction"] = instruction
-    Console().print(result.points_table(outcome, "instruction"))
+    result.console().print(result.points_table(outcome, "instruction"))
     finish(outcome, json_file)
 
 

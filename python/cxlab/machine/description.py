@@ -43,6 +43,10 @@ class Model(Protocol):
         """Run one point of a bench (JSON); the point (JSON)."""
         ...
 
+    def validation_figures(self) -> str:
+        """Silicon's figures that come with CXLab (validation/points.toml): TOML."""
+        ...
+
     def replay(self, job: str) -> str:
         """Run the model on a recorded trace (a job, JSON); the summary (JSON)."""
         ...

@@ -91,7 +91,7 @@ impl MachineSpec {
             Path::Cxl { .. } => *link.remote_snoop_filter.look_up,
         };
         let wires = link.serialise(*link.request) + link.serialise(*link.data);
-        wires + *link.flight * 2 + check + *self.host.mesh.home_to_memory * 2
+        wires + *link.flight * 2 + check + *link.mesh * 2
     }
 
     /// Load to use on an idle machine: the sum of the stages that a read meets. The machine has been checked.

@@ -19,10 +19,24 @@ pub struct SocketLinkSpec {
     pub data: Sourced<Bytes>,
     /// link agents and wire, one way, without serialisation [ns]
     pub flight: Sourced<Time>,
+    /// the other socket's mesh between the link and its memory controllers and root ports, each way [ns]
+    pub mesh: Sourced<Time>,
+    /// where the other socket's home agent notes that a line of its DDR is owned here
+    pub directory: Sourced<Directory>,
     /// at the other socket's home agent, before its DDR is read: directory and snoop filter, and for memory that
     /// may be cached on both sockets the wait for the answer (MICRO'23 O1 to O3) [ns]
     pub coherence_check: Sourced<Time>,
     pub remote_snoop_filter: RemoteSnoopFilterSpec,
+}
+
+/// Where a home agent keeps its directory of lines that another socket may own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Directory {
+    /// in bits beside each line in the DRAM: a read for ownership writes its line back with them changed
+    InMemory,
+    /// in a table on the die: no traffic
+    OnDie,
 }
 
 /// What tracks accesses to the CXL memory of the other socket (EuroSys'24, 3.2 suspects it of the low bandwidth).

@@ -112,7 +112,7 @@ impl ThrottleSpec {
 #[derive(Clone, Debug)]
 pub struct Throttle {
     spec: Option<(Time, u32)>,
-    /// without throttling [requests]
+    /// of the limit [requests]
     most: u32,
     limit: u32,
     /// highest load since the last decision
@@ -126,9 +126,9 @@ impl Throttle {
         Throttle { spec, most, limit: most, highest: DevLoad::Light, decided: Time::ZERO }
     }
 
-    /// Requests that may be in flight.
-    pub fn limit(&self) -> u32 {
-        self.limit
+    /// Requests that may be in flight, reads and writes; a host that ignores DevLoad sets no limit.
+    pub fn limit(&self) -> Option<u32> {
+        self.spec.map(|_| self.limit)
     }
 
     /// A response came and reported `load`: whether the limit went down.

@@ -27,6 +27,11 @@ impl<N: Copy> Entries<N> {
         Entries { total, free: total, returning: VecDeque::with_capacity(total as usize) }
     }
 
+    /// So many that there is always one more.
+    pub fn unbounded() -> Self {
+        Entries { total: u32::MAX, free: u32::MAX, returning: VecDeque::new() }
+    }
+
     /// Count those that are back by `now` as free; `back` reads each one's note, in the order of return.
     pub fn settle(&mut self, now: Time, mut back: impl FnMut(N)) {
         while let Some(&(at, note)) = self.returning.front() {

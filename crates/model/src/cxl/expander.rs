@@ -101,7 +101,7 @@ impl Expander {
         }
         let row = Row { dpa, kind, since: now, admitted: now, reached: now, issued: now, load: DevLoad::Light };
         assert!(self.rows[index].replace(row).is_none(), "{tag:?} is in flight");
-        self.root_port.join(tag);
+        self.root_port.join(tag, kind);
         if self.admit(now, driver) != Some(tag) {
             self.root_port.stats.full.increment();
         }
@@ -313,8 +313,10 @@ impl Expander {
         let done = arrived + self.latency.link.after_arrival(self.latency.host, class);
         driver.stamp(tag, Stage::HostIn, done);
         driver.done(done, tag);
-        self.root_port.response_done(done, row.load);
-        self.root_port.stats.response_fifo.record(done - row.admitted);
+        self.root_port.response_done(done, kind, row.load);
+        if kind == AccessKind::Read {
+            self.root_port.stats.response_fifo.record(done - row.admitted);
+        }
         self.wake_root_port(now, driver);
     }
 

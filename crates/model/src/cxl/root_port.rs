@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!   home agent -> waiting -> [request FIFO entry until the message is on the wire] -> M2S
-//!                            [response FIFO entry until the response is at home  ] <- S2M
+//!                            [response FIFO entry until the line is at home      ] <- S2M, reads alone
 //! ```
 //!
-//! A request is admitted when it has both entries, as CXL-DMSim's bridge does it: it reserves the place of the
-//! response before it sends the request on. The response FIFO so bounds the requests in flight, and DevLoad may
-//! bound them further.
+//! A read is admitted when it has both entries, as CXL-DMSim's bridge does it: it reserves the place of the line
+//! before it sends the request on. The response FIFO so bounds the reads in flight, and DevLoad may bound reads and
+//! writes further. A write needs no place: its NDR brings no data, and gem5's bridge reserves none for a packet that
+//! needs no response, which a write-back does not. All are admitted in their order.
 //!
 //! Source: CXL-DMSim, III-C, figures 5 and 6, table III; the reservation: its src/mem/bridge.cc, recvTimingReq.
 
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dev_load::Throttle;
 use super::entries::Entries;
-use super::{CxlError, DevLoad, Occupied, RootPortStats, Tag, ThrottleSpec};
+use super::{AccessKind, CxlError, DevLoad, Occupied, RootPortStats, Tag, ThrottleSpec};
 use crate::config::Sourced;
 
 /// The host's end of a link.
@@ -31,7 +32,7 @@ pub struct RootPortSpec {
     pub protocol_latency: Sourced<Time>,
     /// requests between the home agent and the wire [requests]
     pub request_fifo: Sourced<u32>,
-    /// requests whose response is not yet back at home [requests]
+    /// reads whose line is not yet back at home [requests]
     pub response_fifo: Sourced<u32>,
     /// S2M DRS that the link's receive buffer holds [messages]
     pub drs_credits: Sourced<u32>,
@@ -60,10 +61,11 @@ impl RootPortSpec {
 #[derive(Debug)]
 pub struct RootPort {
     requests: Entries,
-    /// an entry comes back with the load that its response reported
-    responses: Entries<DevLoad>,
+    responses: Entries,
+    /// bounded by the throttle alone; each comes back with the load that its response reported
+    in_flight: Entries<DevLoad>,
     throttle: Throttle,
-    waiting: VecDeque<Tag>,
+    waiting: VecDeque<(Tag, AccessKind)>,
     /// a wake that is scheduled [ps]
     woken: Option<Time>,
     pub stats: RootPortStats,
@@ -74,6 +76,7 @@ impl RootPort {
         RootPort {
             requests: Entries::new(*spec.request_fifo),
             responses: Entries::new(*spec.response_fifo),
+            in_flight: Entries::unbounded(),
             throttle: Throttle::new(throttle, *spec.response_fifo),
             waiting: VecDeque::new(),
             woken: None,
@@ -81,19 +84,23 @@ impl RootPort {
         }
     }
 
-    pub fn join(&mut self, tag: Tag) {
+    pub fn join(&mut self, tag: Tag, kind: AccessKind) {
         self.stats.requests.increment();
-        self.waiting.push_back(tag);
+        self.waiting.push_back((tag, kind));
     }
 
     /// Admit the first that waits, if there are entries for it.
     pub fn admit(&mut self, now: Time) -> Option<Tag> {
         self.settle(now);
-        let tag = *self.waiting.front()?;
-        if self.responses.used() >= self.throttle.limit() || !self.requests.take() {
+        let (tag, kind) = *self.waiting.front()?;
+        let no_place = kind == AccessKind::Read && self.responses.free() == 0;
+        if no_place || self.throttled() || !self.requests.take() {
             return None;
         }
-        assert!(self.responses.take(), "the limit is at most the number of entries");
+        if kind == AccessKind::Read {
+            self.responses.take();
+        }
+        self.in_flight.take();
         self.waiting.pop_front();
         Some(tag)
     }
@@ -103,20 +110,30 @@ impl RootPort {
         self.requests.give_back(at, ());
     }
 
+    fn throttled(&self) -> bool {
+        self.throttle.limit().is_some_and(|limit| self.in_flight.used() >= limit)
+    }
+
     /// The response is back at the home agent at `at`.
-    pub fn response_done(&mut self, at: Time, load: DevLoad) {
-        self.responses.give_back(at, load);
+    pub fn response_done(&mut self, at: Time, kind: AccessKind, load: DevLoad) {
+        if kind == AccessKind::Read {
+            self.responses.give_back(at, ());
+        }
+        self.in_flight.give_back(at, load);
     }
 
     /// When to try again for the first that waits, if that is known and no wake is on its way.
     pub fn next_wake(&mut self, now: Time) -> Option<Time> {
-        self.waiting.front()?;
+        let (_, kind) = *self.waiting.front()?;
         let mut at = now;
         if self.requests.free() == 0 {
             at = at.max(self.requests.next_return()?);
         }
-        if self.responses.used() >= self.throttle.limit() {
+        if kind == AccessKind::Read && self.responses.free() == 0 {
             at = at.max(self.responses.next_return()?);
+        }
+        if self.throttled() {
+            at = at.max(self.in_flight.next_return()?);
         }
         let sooner = self.woken.is_none_or(|woken| woken <= now || at < woken);
         sooner.then(|| *self.woken.insert(at))
@@ -131,8 +148,9 @@ impl RootPort {
 
     fn settle(&mut self, now: Time) {
         self.requests.settle(now, |()| {});
+        self.responses.settle(now, |()| {});
         let (throttle, stats) = (&mut self.throttle, &mut self.stats);
-        self.responses.settle(now, |load| {
+        self.in_flight.settle(now, |load| {
             if throttle.observe(now, load) {
                 stats.throttled.increment();
             }

@@ -12,7 +12,7 @@ statistics! {
         full: Counter [Events] "requests that found the request or response FIFO full (bridge full events)",
         wait: Span [Nanoseconds] "mean wait for FIFO entries, of all requests",
         request_fifo: Span [Nanoseconds] "mean residence in the request FIFO",
-        response_fifo: Span [Nanoseconds] "mean time a response FIFO entry is reserved",
+        response_fifo: Span [Nanoseconds] "mean time a response FIFO entry is reserved for a read",
         req_credit_waits: Counter [Events] "M2S Req messages that waited for a credit",
         rwd_credit_waits: Counter [Events] "M2S RwD messages that waited for a credit",
         credit_wait: Span [Nanoseconds] "mean wait for a credit, of those that waited",

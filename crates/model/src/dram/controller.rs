@@ -21,7 +21,7 @@ use super::controller_spec::ControllerSpec;
 use super::device::Device;
 use super::page_policy::Pages;
 use super::queue::{Queue, RowOutcome, Waiting};
-use super::refresh::Refresh;
+use super::refresh::{Refresh, Turn};
 use super::scheduler::{self, Marks, Mode, Plan, Step};
 use super::shape::BankIndex;
 use super::standard::Dram;
@@ -77,19 +77,19 @@ pub struct Controller {
 }
 
 impl Controller {
-    pub(super) fn new(spec: &ControllerSpec, dram: &Dram, ranks: u32, wake: Wake) -> Result<Controller, DramError> {
+    pub(super) fn new(spec: &ControllerSpec, dram: &Dram, ranks: u32, turn: Turn) -> Result<Controller, DramError> {
         spec.check()?;
         let device = Device::new(dram, ranks);
         let shape = device.shape();
         let clock = dram.clock();
-        let refresh = Refresh::new(*spec.refresh, dram, shape)?;
+        let refresh = Refresh::new(*spec.refresh, dram, shape, turn)?;
         Ok(Controller {
             clock,
             map: AddressMap::new(&spec.address_map, dram, ranks)?,
             marks: Marks { high: *spec.write_high_mark as usize, low: *spec.write_low_mark as usize },
             age_limit: clock.whole_cycles(*spec.age_limit),
             return_latency: *spec.return_latency,
-            wake,
+            wake: Wake(turn.number),
             reads: Queue::new(*spec.read_queue as usize, shape.banks()),
             writes: Queue::new(*spec.write_queue as usize, shape.banks()),
             mode: Mode::Reads,

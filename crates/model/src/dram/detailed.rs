@@ -13,6 +13,7 @@ use super::channel_map::{ChannelMap, Granularity};
 use super::command::Issued;
 use super::controller::Controller;
 use super::controller_spec::ControllerSpec;
+use super::refresh::Turn;
 use super::shape::MOST_BANKS;
 use super::standard::{Dram, Preset};
 use super::{Access, ChannelStats, DramError, Driver, Wake};
@@ -61,7 +62,7 @@ impl Detailed {
         }
         let sub_channels = *spec.channels * *dram.organisation.sub_channels;
         let map = ChannelMap::new(sub_channels, Granularity::new("interleave", *spec.interleave)?)?;
-        let controller = |number| Controller::new(&spec.controller, dram, ranks, Wake(number));
+        let controller = |number| Controller::new(&spec.controller, dram, ranks, Turn { number, of: sub_channels });
         Ok(Detailed { map, controllers: (0..sub_channels).map(controller).collect::<Result<_, _>>()? })
     }
 

@@ -4,7 +4,7 @@
 //!   due -> its banks take no new work -> PREA (PREsb) when they may close -> REFab (REFsb) -> tRFC (tRFCsb)
 //! ```
 //!
-//! All-bank: each rank every tREFI, ranks staggered. Same-bank (DDR5, fine granularity mode): one bank of each
+//! All-bank: each rank every tREFI, the ranks of a sub-channel and the sub-channels of a memory staggered. Same-bank (DDR5, fine granularity mode): one bank of each
 //! group every tREFI2 over the banks of a group, the others go on working. A refresh is neither postponed nor
 //! pulled in, though the standards allow a few.
 
@@ -23,6 +23,13 @@ use super::standard::Dram;
 pub enum RefreshMode {
     AllBank,
     SameBank,
+}
+
+/// Which of the sub-channels of a memory this is: each refreshes at a time of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    pub number: u32,
+    pub of: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +57,7 @@ pub struct Refresh {
 impl Refresh {
     /// # Errors
     /// Where the part has no refresh of that mode.
-    pub fn new(mode: RefreshMode, dram: &Dram, shape: Shape) -> Result<Refresh, DramError> {
+    pub fn new(mode: RefreshMode, dram: &Dram, shape: Shape, turn: Turn) -> Result<Refresh, DramError> {
         let timing = dram.cycles();
         let interval = match (mode, timing.same_bank_refresh) {
             (RefreshMode::AllBank, _) => timing.t_refi,
@@ -60,7 +67,9 @@ impl Refresh {
             }
         };
         let rank = |number: u32| RankRefresh {
-            due: Cycles(interval.0 * u64::from(number + 1) / u64::from(shape.ranks)),
+            due: Cycles(
+                interval.0 * u64::from((number + 1) * turn.of + turn.number) / u64::from(shape.ranks * turn.of),
+            ),
             pending: false,
             bank: 0,
         };

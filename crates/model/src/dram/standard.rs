@@ -25,13 +25,22 @@ pub enum Preset {
     Ddr5_4400,
     #[serde(rename = "DDR5-4800")]
     Ddr5_4800,
+    /// of x4 devices, as RDIMMs of 64 GB and more have them
+    #[serde(rename = "DDR5-4800-x4")]
+    Ddr5_4800x4,
     #[serde(rename = "DDR5-5600")]
     Ddr5_5600,
 }
 
 impl Preset {
-    pub const ALL: [Preset; 5] =
-        [Preset::Ddr4_2400, Preset::Ddr4_3200, Preset::Ddr5_4400, Preset::Ddr5_4800, Preset::Ddr5_5600];
+    pub const ALL: [Preset; 6] = [
+        Preset::Ddr4_2400,
+        Preset::Ddr4_3200,
+        Preset::Ddr5_4400,
+        Preset::Ddr5_4800,
+        Preset::Ddr5_4800x4,
+        Preset::Ddr5_5600,
+    ];
 
     /// The file's text.
     #[must_use]
@@ -41,6 +50,7 @@ impl Preset {
             Preset::Ddr4_3200 => include_str!("../../../../data/dram/ddr4-3200.toml"),
             Preset::Ddr5_4400 => include_str!("../../../../data/dram/ddr5-4400.toml"),
             Preset::Ddr5_4800 => include_str!("../../../../data/dram/ddr5-4800.toml"),
+            Preset::Ddr5_4800x4 => include_str!("../../../../data/dram/ddr5-4800-x4.toml"),
             Preset::Ddr5_5600 => include_str!("../../../../data/dram/ddr5-5600.toml"),
         }
     }

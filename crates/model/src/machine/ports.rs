@@ -6,7 +6,7 @@ use super::port::{Port, PortId};
 use super::{Event, Shared};
 use crate::addr::{Dpa, Hpa};
 use crate::cache::Victim;
-use crate::config::Socket;
+use crate::config::{Directory, Socket};
 use crate::core::{RequestKey, Uncore};
 use crate::error::ModelError;
 use crate::request::{CoreId, Op, Request, Stage};
@@ -148,7 +148,7 @@ impl Shared {
         let port = self.nodes[usize::from(self.requests[key].node.0)].first_port();
         let cxl = matches!(self.ports[usize::from(port.0)], Port::Cxl(..));
         if !cxl {
-            let at = now + link.coherence_check + self.home.to_memory;
+            let at = now + link.coherence_check + link.mesh;
             self.queue.schedule(at, Event::Memory(key));
         } else if link.snoop_filter.take(key) == Grant::Now {
             self.tracked(now, key);
@@ -160,7 +160,7 @@ impl Shared {
     /// The remote snoop filter has an entry for the request.
     fn tracked(&mut self, now: Time, key: RequestKey) {
         let link = self.socket_link.as_ref().expect("it came over the link");
-        self.queue.schedule(now + link.look_up + self.home.to_memory, Event::Memory(key));
+        self.queue.schedule(now + link.look_up + link.mesh, Event::Memory(key));
     }
 
     /// A request reaches its memory controller or root port.
@@ -207,14 +207,35 @@ impl Shared {
         if self.nodes[usize::from(request.node.0)].socket == Socket::Own {
             return self.go_home(now, key);
         }
-        let (port, _) = self.place(request);
-        if matches!(self.ports[usize::from(port.0)], Port::Cxl(..)) {
-            let link = self.socket_link.as_mut().expect("it came over the link");
-            if let Some(next) = link.snoop_filter.give_back() {
-                self.tracked(now, next);
-            }
+        if request.op == Op::Directory {
+            self.requests.remove(key);
+            return;
         }
-        self.queue.schedule(now + self.home.to_memory, Event::CrossBack(key));
+        let (op, (port, _)) = (request.op, self.place(request));
+        let link = self.socket_link.as_mut().expect("it came over the link");
+        self.queue.schedule(now + link.mesh, Event::CrossBack(key));
+        match self.ports[usize::from(port.0)] {
+            Port::Cxl(..) => {
+                if let Some(next) = link.snoop_filter.give_back() {
+                    self.tracked(now, next);
+                }
+            }
+            Port::Dram(_) if op == Op::Own && link.directory == Directory::InMemory => {
+                link.stats.directory_writes.increment();
+                self.note_owner(now, key);
+            }
+            Port::Dram(_) => {}
+        }
+    }
+
+    /// The line that `key` reads to own goes back into its memory with its directory bits set.
+    fn note_owner(&mut self, now: Time, key: RequestKey) {
+        let Request { line, core, node, .. } = self.requests[key];
+        let note = self.requests.insert(Request::new(line, Op::Directory, core, node, now));
+        let (port, dpa) = self.place(&self.requests[note]);
+        let (Port::Dram(memory), desk) = self.at_port(port) else { unreachable!("DDR alone has a directory in it") };
+        let access = dram::Access { dpa, kind: dram::AccessKind::Write, tag: dram::Tag(note.index()) };
+        memory.arrive(now, access, &mut Local(desk));
     }
 
     /// An answer reaches the socket-to-socket link.
@@ -238,8 +259,8 @@ impl Shared {
                 request.stamp(Stage::FromHome, core);
                 self.queue.schedule(core, Event::Fill(key));
             }
-            Op::NonTemporal | Op::NonTemporalPart | Op::Flush | Op::Clean => {
-                unreachable!("the home agent takes these over")
+            Op::NonTemporal | Op::NonTemporalPart | Op::Flush | Op::Clean | Op::Directory => {
+                unreachable!("these do not go back to a core")
             }
         }
     }

@@ -5,11 +5,15 @@
 //!   home <- mesh <- [ back wire ] <----------------------------------------------------------------------------+
 //! ```
 //!
-//! Not modelled: flow control of the link, traffic of other protocols, snoops that the other socket sends here.
+//! The home agent of DDR keeps in the DRAM which lines another socket may own. A line that is read to be owned has
+//! come back changed the last time, which cleared its bits: they are set again with a write of the line, which the
+//! reader does not wait for. Lines that are only read keep their bits.
+//!
+//! Not modelled: a cache of the directory, flow control of the link, traffic of other protocols, snoops that the other socket sends here.
 
 use cxlab_kernel::{Credits, Server, Time, statistics};
 
-use crate::config::SocketLinkSpec;
+use crate::config::{Directory, SocketLinkSpec};
 use crate::core::RequestKey;
 
 statistics! {
@@ -19,6 +23,7 @@ statistics! {
         back_messages: Counter [Requests] "messages from the other socket",
         out_busy: Span [Nanoseconds] "mean time of a message on the wire to the other socket",
         back_busy: Span [Nanoseconds] "mean time of a message on the wire from the other socket",
+        directory_writes: Counter [Lines] "lines written again with their directory bits, at DDR of the other socket",
         snoop_filter_full: Counter [Events] "accesses that found the remote snoop filter full",
     }
 }
@@ -31,6 +36,9 @@ pub struct SocketLink {
     request: Time,
     data: Time,
     flight: Time,
+    /// of the other socket, from the link to its memory and back
+    pub mesh: Time,
+    pub directory: Directory,
     /// before DDR of the other socket
     pub coherence_check: Time,
     /// before CXL memory of the other socket
@@ -47,6 +55,8 @@ impl SocketLink {
             request: spec.serialise(*spec.request),
             data: spec.serialise(*spec.data),
             flight: *spec.flight,
+            mesh: *spec.mesh,
+            directory: *spec.directory,
             coherence_check: *spec.coherence_check,
             look_up: *spec.remote_snoop_filter.look_up,
             snoop_filter: Credits::new(*spec.remote_snoop_filter.entries),

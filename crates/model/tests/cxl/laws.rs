@@ -150,9 +150,18 @@ fn assert_close(simulated: f64, expected: f64, percent: f64) {
 
 #[test]
 fn the_fifos_of_cxl_dmsim_bound_its_bandwidth() {
-    // Little: 52 lines in 208 ns, 48 in 298 ns; every response FIFO entry is reserved for the whole path.
+    // Little: 52 lines in 208 ns, 48 in 298 ns; a read's response FIFO entry is reserved for the whole path.
     assert_close(saturated(&device("dmsim-asic"), READS), 52.0 * 64.0 / 208.0, 0.2);
     assert_close(saturated(&device("dmsim-fpga"), READS), 48.0 * 64.0 / 298.0, 0.2);
+}
+
+#[test]
+fn a_write_takes_no_entry_of_the_response_fifo() {
+    // Its NDR brings no data: with room in all else, writes reach the link's bound of five M2S slots a line.
+    let mut spec = link_bound(Lanes::X16, (1, 2, 2));
+    spec.root_port.response_fifo.value = 1;
+    let writes = Mix { reads: 0, writes: 1 };
+    assert_close(saturated(&spec, writes), spec.link.bound(0, 1).unwrap() / 1e9, 0.5);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod channel_map;
 mod checker;
 mod coarse;
+mod gaps;
 mod harness;
 mod laws;
 mod machine;

@@ -29,6 +29,7 @@ fn the_cycles_are_those_that_speed_bins_are_named_by() {
         (Preset::Ddr4_3200, [22, 22, 22, 52, 34, 8, 8, 12, 24, 12]),
         (Preset::Ddr5_4400, [36, 36, 36, 71, 32, 11, 11, 22, 66, 17]),
         (Preset::Ddr5_4800, [40, 39, 39, 77, 32, 12, 12, 24, 72, 18]),
+        (Preset::Ddr5_4800x4, [40, 39, 39, 77, 32, 12, 12, 24, 72, 18]),
         (Preset::Ddr5_5600, [46, 45, 45, 90, 32, 14, 14, 28, 84, 21]),
     ];
     for (preset, cycles) in expected {
@@ -40,7 +41,7 @@ fn the_cycles_are_those_that_speed_bins_are_named_by() {
 
 #[test]
 fn a_channel_carries_8_bytes_a_transfer() {
-    for (preset, rate) in Preset::ALL.into_iter().zip([2400, 3200, 4400, 4800, 5600]) {
+    for (preset, rate) in Preset::ALL.into_iter().zip([2400, 3200, 4400, 4800, 4800, 5600]) {
         assert_eq!(preset.dram().peak_bytes_per_second(), rate * 8_000_000, "{preset:?}");
     }
 }
@@ -57,7 +58,7 @@ fn a_minimum_is_read_as_jedec_writes_it_and_written_so_again() {
 
 proptest! {
     #[test]
-    fn an_edge_is_the_first_cycle_from_its_own_time(preset in 0usize..5, cycle in 0u64..1_000_000_000) {
+    fn an_edge_is_the_first_cycle_from_its_own_time(preset in 0usize..6, cycle in 0u64..1_000_000_000) {
         let clock = Preset::ALL[preset].dram().clock();
         prop_assert_eq!(clock.cycle_from(clock.edge(Cycles(cycle))), Cycles(cycle));
         let next = clock.edge(Cycles(cycle)) + Time::from_ps(1);

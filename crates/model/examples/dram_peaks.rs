@@ -1,11 +1,4 @@
-//! How fast the detailed model is, and how much of its peak each part delivers.
-//!
-//! ```text
-//!   cargo run --release -p cxlab-model --example dram              both tables
-//!   cargo run --release -p cxlab-model --example dram -- speed     the speed alone, for a profiler
-//! ```
-
-use std::time::Instant;
+//! How much of its peak each part delivers: `cargo run --release -p cxlab-model --example dram_peaks`.
 
 use cxlab_kernel::Time;
 use cxlab_model::dram::{AccessKind, DetailedSpec, Memory, Preset, RefreshMode};
@@ -21,43 +14,10 @@ use harness::{closed, random_mix, sequential_mix, steady_gb_s};
 
 const LINES: u64 = 1 << 24;
 
-fn main() {
-    speed();
-    if std::env::args().nth(1).as_deref() != Some("speed") {
-        peaks();
-    }
-}
-
-/// One DDR5-4800 channel, saturated, random 2:1: detailed; then two channels of as much, coarse.
-fn speed() {
-    let stream = random_mix(2_000_000, LINES, 2, 1);
-    let mut detailed = machine::memory(&machine::server(Preset::Ddr5_4800));
-    let end = time("DDR5-4800, 1 channel, detailed", &mut detailed, &stream);
-    for channel in detailed.stats(end) {
-        for entry in channel.entries {
-            println!("  {:>2} {:24} {}", channel.channel, entry.name, serde_json::to_string(&entry.value).unwrap());
-        }
-    }
-    time("2 x 38.4 GB/s, coarse", &mut machine::coarse(), &stream);
-}
-
-fn time(model: &str, memory: &mut Memory, stream: &[(u64, AccessKind)]) -> Time {
-    let started = Instant::now();
-    let lives = closed(memory, 256, stream);
-    let seconds = started.elapsed().as_secs_f64();
-    let end = lives.iter().map(|life| life.done).max().unwrap_or_default();
-    println!(
-        "{model}: random 2:1, 256 in flight: {:.2} million requests a second, {:.1} GB/s simulated",
-        stream.len() as f64 / seconds / 1e6,
-        (stream.len() * 64) as f64 / end.as_ns()
-    );
-    end
-}
-
 type Stream = Vec<(u64, AccessKind)>;
 
-fn peaks() {
-    println!("\nidle read [ns], and share of the peak delivered with 512 in flight a channel [%]:");
+fn main() {
+    println!("idle read [ns], and share of the peak delivered with 512 in flight a channel [%]:");
     println!(
         "{:<12}{:<11}{:>6} |{:>8}{:>8}{:>8} |{:>8}{:>8}{:>8}",
         "part", "refresh", "idle", "seq R", "seq 2:1", "seq 1:1", "ran R", "ran 2:1", "ran 1:1"

@@ -1,16 +1,14 @@
-"""Silicon beside the simulation: figures of papers, and loaded-latency curves of a folder.
+"""Silicon's loaded-latency curves, and the same sweeps simulated.
 
-The figures are validation/points.toml; curves are CSV files with the columns that validation/README.md names.
-Latency is compared at equal bandwidth, never at equal delay: the simulated curve is interpolated. Up to the
-knee means up to 85 % of the curve's own peak; beyond it latency rises at a flat bandwidth, and only the
-latency at full load is compared.
+Curves are CSV files with the columns that validation/README.md names. Latency is compared at equal bandwidth,
+never at equal delay: the simulated curve is interpolated. Up to the knee means up to 85 % of the curve's own
+peak; beyond it latency rises at a flat bandwidth, and only the latency at full load is compared.
 """
 
 from __future__ import annotations
 
 import csv
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -56,77 +54,6 @@ CALIBRATING = {
 }
 
 Point = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A row of validation/points.toml."""
-
-    id: str
-    what: str
-    source: str
-    role: str
-    low: float
-    high: float
-    unit: str
-    settings: Mapping[str, Any]
-
-    def jobs(self) -> list[dict[str, Any]]:
-        """One job, or two: the second on the node that the first is compared with."""
-        nodes = [self.settings["node"], *([self.settings["over"]] if "over" in self.settings else [])]
-        return [self._job(node) for node in nodes]
-
-    def _job(self, node: str) -> dict[str, Any]:
-        have = self.settings
-        memo = have.get("memo")
-        workload = Workload(
-            have["machine"],
-            Placement(((node, 1),)),
-            0 if memo else have.get("threads", 16),
-            Mix.parse(have.get("mix", "1:0")),
-            have.get("store", "ordinary"),
-        )
-        if memo:
-            return workload.job_of({"memo": {"instruction": memo}})
-        if "stream" in have:
-            return workload.job_of({"stream": {"kernel": have["stream"]}})
-        return workload.job(have.get("delay", 0))
-
-    def simulated(self, points: Sequence[Mapping[str, Any]]) -> float:
-        """The figure from its points."""
-        values = [self._value(point) for point in points]
-        if len(values) == 1:
-            return values[0]
-        return values[0] / values[1] if self.settings["how"] == "ratio" else values[0] - values[1]
-
-    def _value(self, point: Mapping[str, Any]) -> float:
-        match self.settings["metric"]:
-            case "latency":
-                return float(point["latency_ns"])
-            case "bandwidth":
-                return float(point["bandwidth_mb_s"]) / 1e3
-            case _:
-                return float(point["bandwidth_mb_s"]) / 10 / float(self.settings["peak_gb_s"])
-
-    def error(self, simulated: float) -> float:
-        """Relative; 0 inside the range."""
-        nearest = min(max(simulated, self.low), self.high)
-        return simulated / nearest - 1
-
-
-def figures(file: Path) -> list[Figure]:
-    """The shipped figures."""
-    rows = tomllib.loads(file.read_text())["points"]
-    return [_figure(row) for row in rows]
-
-
-def _figure(row: dict[str, Any]) -> Figure:
-    units = {"latency": "ns", "bandwidth": "GB/s", "efficiency": "%"}
-    how = row.get("how")
-    unit = "x" if how == "ratio" else "points" if how == "difference" else units[row["metric"]]
-    low, high = (float(row[key if key in row else "value"]) for key in ("low", "high"))
-    named = {key: row[key] for key in ("id", "what", "source", "role")}
-    return Figure(**named, low=low, high=high, unit=unit, settings=row)
 
 
 @dataclass(frozen=True)
@@ -192,7 +119,11 @@ def read_curves(folder: Path) -> tuple[list[Curve], list[str]]:
             groups: dict[tuple[str, ...], list[Point]] = {}
             for row in reader:
                 key = tuple(row[column] for column in COLUMNS[:5])
-                groups.setdefault(key, []).append((float(row["bandwidth_MBps"]), float(row["latency_ns"])))
+                try:
+                    point = (float(row["bandwidth_MBps"]), float(row["latency_ns"]))
+                except (TypeError, ValueError) as error:
+                    raise BenchError(f"{file}, line {reader.line_num}: {error}; valid: a number") from None
+                groups.setdefault(key, []).append(point)
         for key, points in groups.items():
             try:
                 curves.append(_curve(key, points))
@@ -214,6 +145,8 @@ def _curve(key: tuple[str, ...], points: Iterable[Point]) -> Curve:
     parsed = Mix.parse(mix)
     if kind == "ordinary" and parsed.writes > parsed.reads:
         raise BenchError("ordinary stores cannot write more than half of the lines")
+    if not threads.isdecimal():
+        raise BenchError(f"`{threads}` threads; valid: a whole number")
     if pattern not in ("sequential", "random"):
         raise BenchError(f"unknown pattern `{pattern}`; known: sequential, random")
     return Curve(path, node, int(threads), parsed, kind, pattern, tuple(points))

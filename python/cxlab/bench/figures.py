@@ -1,0 +1,106 @@
+"""Single figures of papers, and what a bench says to each: the rows of validation/points.toml.
+
+A row names what to run as `cxlab bench` would, and which number of it is meant; with `over`, a second run
+that the first is a ratio to, or a difference from.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cxlab.bench.request import Mix, Placement, Workload
+from cxlab.machine import description
+
+Point = Mapping[str, Any]
+UNITS = {
+    "latency": "ns",
+    "bandwidth": "GB/s",
+    "efficiency": "%",
+    "write_efficiency": "%",
+    "best_read_share": "% read",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A row of validation/points.toml."""
+
+    id: str
+    what: str
+    source: str
+    role: str
+    low: float
+    high: float
+    unit: str
+    settings: Mapping[str, Any]
+
+    @property
+    def machine(self) -> str:
+        """The machine of the first run."""
+        return str(self.settings["machine"])
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """One job; two where it is over another; one for each of `mixes`."""
+        have = self.settings
+        if "mixes" in have:
+            return [_job({**have, "mix": mix}) for mix in have["mixes"]]
+        other = have.get("over")
+        return [_job(have)] if other is None else [_job(have), _job({"machine": self.machine, **other})]
+
+    def simulated(self, points: Sequence[Point]) -> float:
+        """The figure from its points."""
+        have = self.settings
+        if "mixes" in have:
+            bandwidths = [float(point["bandwidth_mb_s"]) for point in points]
+            best = bandwidths.index(max(bandwidths))
+            return 100 * Mix.parse(have["mixes"][best]).read_share
+        values = [self._value(point) for point in points]
+        if len(values) == 1:
+            return values[0]
+        return values[0] / values[1] if have["how"] == "ratio" else values[0] - values[1]
+
+    def _value(self, point: Point) -> float:
+        match self.settings["metric"]:
+            case "latency":
+                return float(point["latency_ns"])
+            case "bandwidth":
+                return float(point["bandwidth_mb_s"]) / 1e3
+            case "write_efficiency":
+                return float(point["write_mb_s"]) / 10 / float(self.settings["peak_gb_s"])
+            case _:
+                return float(point["bandwidth_mb_s"]) / 10 / float(self.settings["peak_gb_s"])
+
+    def error(self, simulated: float) -> float:
+        """Relative; 0 inside the range."""
+        nearest = min(max(simulated, self.low), self.high)
+        return simulated / nearest - 1
+
+
+def _job(have: Mapping[str, Any]) -> dict[str, Any]:
+    """A run: `memo` or `stream` where the row says so, else load threads with a latency thread."""
+    node, memo = have["node"], have.get("memo")
+    placement = Placement.parse(None, None, node) if "=" in node else Placement.parse(node, None, None)
+    threads = 0 if memo else have.get("threads", 16)
+    mix, store = Mix.parse(have.get("mix", "1:0")), have.get("store", "ordinary")
+    workload = Workload(have["machine"], placement, threads, mix, store)
+    if memo:
+        return workload.job_of({"memo": {"instruction": memo}})
+    if "stream" in have:
+        return workload.job_of({"stream": {"kernel": have["stream"]}})
+    return workload.job(have.get("delay", 0))
+
+
+def shipped() -> list[Figure]:
+    """The figures that come with CXLab."""
+    return [_figure(row) for row in tomllib.loads(description.model().validation_figures())["points"]]
+
+
+def _figure(row: dict[str, Any]) -> Figure:
+    how = row.get("how")
+    unit = "x" if how == "ratio" else "points" if how == "difference" else UNITS[row["metric"]]
+    low, high = (float(row[key if key in row else "value"]) for key in ("low", "high"))
+    named = {key: row[key] for key in ("id", "what", "source", "role")}
+    return Figure(**named, low=low, high=high, unit=unit, settings=row)
