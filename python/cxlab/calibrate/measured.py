@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cxlab.bench.curves import COLUMNS, NODES, STORES
 from cxlab.bench.request import BenchError, Mix, Placement, Workload
-from cxlab.bench.validation import COLUMNS, NODES, STORES
 from cxlab.calibrate.error import CalibrationError, Code
 from cxlab.machine import artefacts
 

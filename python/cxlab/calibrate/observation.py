@@ -20,8 +20,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cxlab.bench.curves import KNEE
 from cxlab.bench.request import Workload
-from cxlab.bench.validation import KNEE
 from cxlab.calibrate.error import CalibrationError, Code
 from cxlab.calibrate.measured import Kind, MeasuredPoint, Series
 
