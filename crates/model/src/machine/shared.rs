@@ -102,7 +102,7 @@ impl Shared {
             }
             Op::Flush => !self.home.forget(line),
             Op::Clean => !self.home.clean(line),
-            Op::WriteBack | Op::PartialWrite | Op::Directory => unreachable!("the home agent sends these"),
+            Op::WriteBack | Op::PartialWrite | Op::Directory => unreachable!("home agents send these"),
         };
         if done { self.acknowledge(now, key) } else { self.enter_table(now, key) }
     }
@@ -129,7 +129,7 @@ impl Shared {
             Op::NonTemporal | Op::Flush | Op::Clean => Op::WriteBack,
             Op::NonTemporalPart => Op::PartialWrite,
             Op::Load | Op::Own | Op::WriteBack | Op::PartialWrite => return self.leave_home(now, key),
-            Op::Directory => unreachable!("a note goes straight to its memory"),
+            Op::Directory => unreachable!("its memory's home agent sends this"),
         };
         request.stamp(Stage::HomeQueue, now);
         let posted = Request::new(request.line, op, request.core, request.node, now);
