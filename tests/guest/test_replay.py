@@ -42,6 +42,18 @@ def test_every_answer_and_every_figure_is_the_same(recorded: Ran, folder: Path) 
     assert recorded.stdout.split()[1] == b"0"
 
 
+def test_a_timeline_of_a_window_is_what_perfetto_reads(recorded: Ran, folder: Path) -> None:
+    file = folder / "timeline.json"
+    done = replay(str(folder / "trace"), "--timeline", str(file), "--window", "10us:60us")
+    assert done.returncode == 0, done.stderr
+    events = json.loads(file.read_bytes())["traceEvents"]
+    kinds = {event["ph"] for event in events}
+    assert kinds == {"M", "b", "e", "C"}
+    # Each slice that begins ends; a request may begin before the window and end behind it.
+    assert sum(e["ph"] == "b" for e in events) == sum(e["ph"] == "e" for e in events) > 100
+    assert all(10.0 <= event["ts"] <= 60.0 for event in events if event["ph"] == "C")
+
+
 def test_another_machine_may_answer_differently(recorded: Ran, folder: Path) -> None:
     done = replay(str(folder / "trace"), "--machine", "8468v-fpga", "--json", str(folder / "other.json"))
     assert done.returncode == 0, done.stderr

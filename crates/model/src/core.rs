@@ -23,6 +23,7 @@ mod order;
 mod ports;
 mod posted;
 mod predictor;
+mod stats;
 mod stores;
 mod timing;
 mod window;
@@ -31,7 +32,7 @@ mod write_combining;
 use std::collections::VecDeque;
 
 use cxlab_access::Marker;
-use cxlab_kernel::{Time, statistics};
+use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
 use crate::cache::{Private, Victim};
@@ -47,6 +48,7 @@ use misses::Misses;
 use ports::ExecutionPorts;
 use posted::Posted;
 use predictor::Predictor;
+pub use stats::{CoreStats, TimeSpent};
 use stores::StoreQueue;
 use timing::Timing;
 use window::{Counts, Waiters, Window};
@@ -100,40 +102,6 @@ pub enum Pause {
     Halted,
     /// the program has ended, or the stream of steps
     Ended,
-}
-
-statistics! {
-    /// What a core tells.
-    pub struct CoreStats {
-        user_instructions: Counter [Instructions] "committed in user mode",
-        kernel_instructions: Counter [Instructions] "committed in the kernel",
-        micro_operations: Counter [Events] "committed, as dispatch and commit count them",
-        branches: Counter [Instructions] "branches whose way is known",
-        mispredictions: Counter [Instructions] "branches that the front end had not guessed",
-        loads: Counter [Lines] "lines that loads touched",
-        stores: Counter [Lines] "lines that stores touched",
-        l1_hits: Counter [Lines] "found in L1",
-        l2_hits: Counter [Lines] "found in L2",
-        misses: Counter [Lines] "found in neither: a request to the home agent",
-        forwarded: Counter [Lines] "loads that took their data from the store queue",
-        merged_misses: Counter [Lines] "found in neither, and on their way already",
-        combined_lines: Counter [Lines] "whole lines that left a write-combining buffer",
-        partial_lines: Counter [Lines] "lines that left a write-combining buffer in part",
-        flushes: Counter [Lines] "lines that clflush, clflushopt and clwb named",
-        device_accesses: Counter [Lines] "to a device's registers",
-        window_full: Counter [Events] "dispatch waited for the reorder buffer",
-        lsq_full: Counter [Events] "dispatch waited for the load or the store queue",
-        miss_latency: Latency [Nanoseconds] "load to use of loads that missed L2",
-    }
-}
-
-/// Time spent, apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimeSpent {
-    /// nothing to do until a timer
-    pub idle: Time,
-    /// waiting for a device's declared service time
-    pub device: Time,
 }
 
 /// One core and its own caches.
@@ -248,6 +216,12 @@ impl Core {
     #[must_use]
     pub fn fill_buffer_waits(&self) -> u64 {
         self.misses.waits()
+    }
+
+    /// Fill buffers in use.
+    #[must_use]
+    pub fn fill_buffers_held(&self) -> u32 {
+        self.misses.held()
     }
 
     /// Have the line in the caches as if it had been touched before time began: what left them for it.

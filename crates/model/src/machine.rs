@@ -11,6 +11,7 @@
 //! fill) and what the channels ask for; a CXL read two more, the other socket three. Cores are of one socket.
 //! Not modelled: cores of the other socket, snoops between cores.
 
+mod core_loads;
 mod home;
 mod node;
 mod port;
@@ -19,6 +20,7 @@ mod region;
 mod retraining;
 mod shared;
 mod socket_link;
+mod timeline;
 
 use std::collections::VecDeque;
 
@@ -29,14 +31,16 @@ use crate::config::{CoreSpec, MachineSpec};
 use crate::core::{Core, Pause, RequestKey};
 use crate::error::ModelError;
 use crate::frontend::Feeds;
-use crate::request::{CoreId, NodeId, Op, Request, Stage};
+use crate::request::{CoreId, NodeId, Op, Request};
 
+pub use core_loads::CoreLoads;
 pub use home::AddressRange;
 pub use node::{NodeStats, StageTimes};
 pub use port::PortStats;
 pub use region::Region;
 pub use retraining::Retraining;
 pub use socket_link::SocketLinkStats;
+pub use timeline::Timeline;
 
 use home::Home;
 use node::Node;
@@ -54,8 +58,10 @@ pub struct Machine {
     ready: VecDeque<usize>,
     /// statistics are of the time since
     since: Time,
-    /// and until then
-    until: Time,
+    /// and until then; `None` while counting goes on
+    until: Option<Time>,
+    /// what is shown of a window of time, if somebody asked
+    timeline: Option<Box<Timeline>>,
     /// the loads of each core that reached a memory: how many, and where their time went
     loads: Vec<CoreLoads>,
     shared: Shared,
@@ -81,13 +87,6 @@ pub enum Lacking {
     Stop,
     /// go on as far as that core has come, because whoever would tell waits for an answer
     Before,
-}
-
-/// The loads of one core that reached a memory.
-#[derive(Clone, Debug, Default)]
-pub struct CoreLoads {
-    pub count: u64,
-    pub stages: StageTimes,
 }
 
 impl Machine {
@@ -138,7 +137,7 @@ impl Machine {
         let socket_link = spec.socket_link.as_ref().map(SocketLink::new);
         let shared = Shared { queue: EventQueue::new(), requests: Slab::new(), home, nodes, ports, socket_link };
         let ready = (0..cores.len()).collect();
-        Ok(Machine { cores, pauses, ready, since: Time::ZERO, until: Time::ZERO, loads, shared, spec })
+        Ok(Machine { cores, pauses, ready, since: Time::ZERO, until: None, timeline: None, loads, shared, spec })
     }
 
     /// Whether a machine of this description can be built.
@@ -268,6 +267,9 @@ impl Machine {
 
     fn next_event(&mut self) -> Result<(), ModelError> {
         let Some((now, event)) = self.shared.queue.pop() else { return Err(self.deadlock()) };
+        if let Some(timeline) = &mut self.timeline {
+            timeline.look(now, &self.cores, &self.shared);
+        }
         match event {
             Event::Resume(core) => self.ready.push_back(usize::from(core.0)),
             Event::Fill(key) => {
@@ -304,6 +306,9 @@ impl Machine {
         let request = self.shared.requests.remove(key);
         let core = usize::from(request.core.0);
         let latency = request.latency(now);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.request(&request, now);
+        }
         if request.entered {
             self.shared.nodes[usize::from(request.node.0)].served(&request, latency);
             self.shared.give_back_entry(now, request.node);
@@ -355,13 +360,13 @@ impl Machine {
 
     /// The time of statistics ends at `until`: what shares of time are shares of.
     pub fn stop_counting(&mut self, until: Time) {
-        self.until = until;
+        self.until = Some(until);
     }
 
     /// The time that statistics are of.
     #[must_use]
     pub fn counted(&self) -> Time {
-        self.until - self.since
+        self.until.unwrap_or_else(|| self.now()) - self.since
     }
 
     /// The ports of a node in the order of its devices.
@@ -385,14 +390,5 @@ impl Machine {
     #[must_use]
     pub fn llc_hits_and_misses(&self) -> (u64, u64) {
         self.shared.home.hits_and_misses()
-    }
-}
-
-impl CoreLoads {
-    fn count(&mut self, request: &Request) {
-        self.count += 1;
-        for (sum, stage) in self.stages.iter_mut().zip(Stage::ALL) {
-            *sum += request.span(*stage);
-        }
     }
 }

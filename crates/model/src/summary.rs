@@ -1,8 +1,10 @@
 //! The summary of a run: what `--json` writes, for people and programs.
 
 mod series;
+mod tree;
 
 pub use series::Series;
+pub use tree::Part;
 
 use cxlab_kernel::Time;
 use indexmap::IndexMap;

@@ -313,3 +313,56 @@ fn a_series_loses_nothing_but_resolution() {
     assert_eq!(column("dram_read_bytes").iter().sum::<f64>(), 64.0 * counted);
     assert_eq!(column("cxl_loads").iter().sum::<f64>(), 0.0);
 }
+
+#[test]
+fn the_tree_of_statistics_has_every_part_and_says_what_each_counts() {
+    use cxlab_kernel::statistic::Value;
+    use cxlab_model::summary::Part;
+    let (machine, _) = run("8468v-asic", |script| {
+        for address in shuffled(GIB, GIB, 100) {
+            script.chase(address);
+        }
+    });
+    let tree = Part::tree(&machine);
+    let names: Vec<_> = tree.parts.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(names, ["core0", "home", "dram", "cxl"]);
+    let port: Vec<_> = tree.parts[3].parts[1].parts.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(port, ["root_port", "m2s", "device", "s2m", "channel0", "channel1"]);
+    fn check(part: &Part) {
+        for entry in &part.statistics {
+            assert!(!entry.description.is_empty() && !matches!(entry.value, Value::Real(value) if !value.is_finite()));
+        }
+        part.parts.iter().for_each(check);
+    }
+    check(&tree);
+    let loads = tree.parts[3].statistics.iter().find(|entry| entry.name == "loads").unwrap();
+    assert_eq!(loads.value, Value::Count(100));
+}
+
+#[test]
+fn a_timeline_shows_what_was_under_way_in_its_window_and_no_more() {
+    use cxlab_model::machine::Timeline;
+    // A chase in CXL memory: one request after the other, 284 ns each; a window of 2 us meets eight or nine of them.
+    let mut script = Script::default();
+    shuffled(GIB, GIB, 100).for_each(|address| _ = script.chase(address));
+    script.settle();
+    let mut machine = support::machine("8468v-asic");
+    machine.keep_timeline(Timeline::new(Time::from_ns(5_000), Time::from_ns(7_000)).unwrap());
+    machine.run(&mut [script], |_| Ok(())).unwrap();
+    let json = machine.timeline().unwrap().to_json(machine.spec());
+    let events = json["traceEvents"].as_array().unwrap();
+    let times = |phase: &str, name: &str| {
+        let right =
+            |event: &&serde_json::Value| event["ph"] == phase && event["name"].as_str().unwrap().starts_with(name);
+        events.iter().filter(right).map(|event| event["ts"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let (begun, ended) = (times("b", "Load"), times("e", "Load"));
+    assert!((8..=9).contains(&begun.len()), "{}", begun.len());
+    for (begin, end) in begun.iter().zip(&ended) {
+        assert!(*begin <= 7.0 && *end >= 5.0 && (end - begin - 0.284).abs() < 0.001, "{begin} to {end}");
+    }
+    assert_eq!(times("b", "media").len(), begun.len());
+    let samples = times("C", "core0 IPC");
+    assert!(samples.len() > 10 && samples.iter().all(|at| (5.0..=7.0).contains(at)));
+    assert!(Timeline::new(Time::from_ns(2), Time::from_ns(1)).is_err());
+}

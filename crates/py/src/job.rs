@@ -11,9 +11,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use cxlab_access::{Consumer, Peer, Ring};
+use cxlab_kernel::Time;
 use cxlab_model::frontend::{Answers, Guest, Live, Replay};
-use cxlab_model::machine::{AddressRange, Region, Retraining};
-use cxlab_model::summary::{Series, Summary};
+use cxlab_model::machine::{AddressRange, Region, Retraining, Timeline};
+use cxlab_model::summary::{Part, Series, Summary};
 use cxlab_model::{Machine, MachineSpec, ModelError};
 
 /// Between two partial summaries.
@@ -37,6 +38,30 @@ struct LiveJob {
     out: PathBuf,
     /// where to record the stream, if it is wanted
     record: Option<PathBuf>,
+    timeline: Option<Window>,
+}
+
+/// What a timeline shows, and where it is written.
+#[derive(Deserialize)]
+struct Window {
+    file: PathBuf,
+    from_ps: u64,
+    until_ps: u64,
+}
+
+impl Window {
+    fn keep(&self, machine: &mut Machine) -> Result<(), ModelError> {
+        let timeline = Timeline::new(Time::from_ps(self.from_ps), Time::from_ps(self.until_ps));
+        let inconsistent = |cause| ModelError::Inconsistent { file: "--window".into(), cause };
+        machine.keep_timeline(timeline.map_err(inconsistent)?);
+        Ok(())
+    }
+
+    fn write(&self, machine: &Machine) -> Result<(), ModelError> {
+        let Some(timeline) = machine.timeline() else { return Ok(()) };
+        let text = timeline.to_json(machine.spec()).to_string();
+        std::fs::write(&self.file, text).map_err(|cause| ModelError::Unwritable { path: self.file.clone(), cause })
+    }
 }
 
 #[derive(Deserialize, serde::Serialize)]
@@ -61,6 +86,7 @@ struct ReplayJob {
     trace: PathBuf,
     /// another machine than the recorded one
     machine: Option<String>,
+    timeline: Option<Window>,
 }
 
 fn ranges(nodes: &[NodeRanges]) -> Vec<AddressRange> {
@@ -90,6 +116,8 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     let spec = MachineSpec::load(&job.machine)?;
     let mut machine = Machine::with_regions(spec, job.cpus, &ranges(&job.nodes), &job.regions)?;
     job.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
+    let timeline = job.timeline;
+    timeline.iter().try_for_each(|window| window.keep(&mut machine))?;
     consumer.header().consumer_pid.store(std::process::id(), Release);
     let mut live = Live::new(consumer, guest, stop);
     if let Some(path) = &job.record {
@@ -108,8 +136,10 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     let live = guest.into_source();
     let cut_short = live.was_cut_short();
     live.finish()?;
+    timeline.iter().try_for_each(|window| window.write(&machine))?;
     let mut whole = summary(&machine, !cut_short);
     whole["series"] = series.to_json();
+    whole["statistics"] = statistics(&machine);
     Ok(whole.to_string())
 }
 
@@ -122,11 +152,14 @@ pub fn replay(job: &str) -> Result<String, ModelError> {
     let spec = MachineSpec::load(job.machine.as_deref().unwrap_or(&recorded.machine))?;
     let mut machine = Machine::with_regions(spec, recorded.cpus, &ranges(&recorded.nodes), &recorded.regions)?;
     recorded.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
+    job.timeline.iter().try_for_each(|window| window.keep(&mut machine))?;
     let mut guest = Guest::new(source, recorded.cpus);
     guest.run(&mut machine, |_| Ok(()))?;
+    job.timeline.iter().try_for_each(|window| window.write(&machine))?;
     let compared = guest.source().compared();
     let mut whole = summary(&machine, true);
     whole["answers_compared"] = compared.into();
+    whole["statistics"] = statistics(&machine);
     Ok(whole.to_string())
 }
 
@@ -134,6 +167,10 @@ fn summary(machine: &Machine, complete: bool) -> Value {
     let mut value = serde_json::to_value(Summary::of(machine)).expect("plain data is JSON");
     value["complete"] = complete.into();
     value
+}
+
+fn statistics(machine: &Machine) -> Value {
+    serde_json::to_value(Part::tree(machine)).expect("plain data is JSON")
 }
 
 /// A flag that SIGTERM raises: the model then ends with what it has.

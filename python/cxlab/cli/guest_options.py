@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from cxlab.cli.timeline_options import timeline_options
 from cxlab.machine.topology import Attachment, Managed
 
 DEFAULT_MACHINE = "8468v-asic"
@@ -108,6 +109,8 @@ _OPTIONS: list[Callable[[Any], Any]] = [
         metavar="FILE",
         help="Write the trace of the run here.",
     ),
+    *timeline_options,
+    click.option("--stats", is_flag=True, help="Show every statistic, with unit and description."),
 ]
 
 
@@ -132,6 +135,9 @@ class GuestOptions:
     out: Path | None
     json_file: Path | None
     record: Path | None
+    timeline_file: Path | None
+    window: str
+    stats: bool
 
 
 def guest_options(command: Callable[..., int]) -> Callable[..., int]:

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from cxlab.cli import figures
-from cxlab.machine import description, replay
+from cxlab.cli import figures, statistics
+from cxlab.cli.timeline_options import timeline_options
+from cxlab.machine import description, replay, timeline
 from cxlab.machine.errors import BadRequest
 from cxlab.machine.interruption import Interrupted, Interruption
 from cxlab.machine.progress import Progress
@@ -25,19 +26,37 @@ from cxlab.machine.run_directory import write_json
 @click.option(
     "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Summary."
 )
-def command(trace: Path, machine: str | None, json_file: Path | None) -> int:
+@timeline_options[0]
+@timeline_options[1]
+@click.option("--stats", is_flag=True, help="Show every statistic, with unit and description.")
+def command(
+    trace: Path,
+    machine: str | None,
+    json_file: Path | None,
+    timeline_file: Path | None,
+    window: str,
+    stats: bool,
+) -> int:
     """The same table as of a live run, on standard output."""
-    if json_file is not None and not json_file.absolute().parent.is_dir():
-        raise BadRequest(f"--json {json_file}: the folder {json_file.absolute().parent} does not exist")
+    for option, file in (("--json", json_file), ("--timeline", timeline_file)):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise BadRequest(f"{option} {file}: the folder {file.absolute().parent} does not exist")
+    shown = timeline.parse(timeline_file, window)
     description.model()
     with Interruption() as interruption:
         try:
-            document = replay.run(trace, machine, interruption, Progress(None, phase="replaying"))
+            document = replay.run(
+                trace, machine, interruption, Progress(None, phase="replaying"), timeline=shown
+            )
         except Interrupted as interrupted:
             return 128 + interrupted.number
+    every = document.pop("statistics")
     if json_file is not None:
         write_json(json_file, {"trace": str(trace), **document})
     console = Console(highlight=False)
+    if stats:
+        for line in statistics.lines(every):
+            click.echo(line)
     figures.show(console, f"{document['machine']}, {trace}", document)
     same = "" if machine is not None else ": all the same"
     console.print(f"{document['answers_compared']:,} answers compared with the recorded ones{same}")

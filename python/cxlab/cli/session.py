@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from cxlab.cli import results
+from cxlab.cli import results, statistics
 from cxlab.cli.guest_options import GuestOptions
 from cxlab.machine import (
     artefacts,
@@ -24,6 +24,7 @@ from cxlab.machine import (
     retraining,
     summary,
     supervisor,
+    timeline,
 )
 from cxlab.machine.errors import BadRequest, ModelError
 from cxlab.machine.guest import Program
@@ -74,17 +75,26 @@ def run(options: GuestOptions, asked: Asked) -> int:
                 write_json(path, document)
         if outcome.series is not None:
             write_parquet(directory.series, outcome.series)
+        if outcome.statistics is not None:
+            write_json(directory.statistics, outcome.statistics)
+            if options.stats:
+                for line in statistics.lines(outcome.statistics):
+                    click.echo(line, err=True)
         results.show(request, outcome, document, directory, asked.keep)
         return summary.exit_status(outcome)
 
 
 def _prepare(options: GuestOptions, asked: Asked) -> tuple[Request, str]:
     """The request, and the version of QEMU."""
-    if options.record is not None and options.detail == "off":
-        raise BadRequest("--record needs detail: there is no trace with --detail off")
-    for option, file in (("--json", options.json_file), ("--record", options.record)):
+    _refuse_without_detail(options)
+    for option, file in (
+        ("--json", options.json_file),
+        ("--record", options.record),
+        ("--timeline", options.timeline_file),
+    ):
         if file is not None and not file.absolute().parent.is_dir():
             raise BadRequest(f"{option} {file}: the folder {file.absolute().parent} does not exist")
+    shown = timeline.parse(options.timeline_file, options.window)
     machine = _load(options.machine)
     cpus = processors.parse_cpus(options.cpus, machine)
     skew_ps = processors.parse_skew(options.skew)
@@ -108,6 +118,7 @@ def _prepare(options: GuestOptions, asked: Asked) -> tuple[Request, str]:
         kernel=image.vmlinuz,
         initramfs=initramfs.ensure(image, init),
         record=None if options.record is None else options.record.absolute(),
+        timeline=shown,
         topology=topology,
         retrainings=retrainings,
         scan_period_ms=options.scan_period_ms,
@@ -115,6 +126,17 @@ def _prepare(options: GuestOptions, asked: Asked) -> tuple[Request, str]:
         terminal=asked.terminal,
     )
     return request, qemu_version
+
+
+def _refuse_without_detail(options: GuestOptions) -> None:
+    asked = {
+        "--record": options.record is not None,
+        "--timeline": options.timeline_file is not None,
+        "--stats": options.stats,
+    }
+    for option, given in asked.items():
+        if given and options.detail == "off":
+            raise BadRequest(f"{option} needs detail: with --detail off nothing is timed")
 
 
 def _attached(

@@ -18,9 +18,17 @@ from cxlab.machine.errors import ModelDied, ModelError
 from cxlab.machine.interruption import Interruption
 from cxlab.machine.process import Process
 from cxlab.machine.progress import PERIOD, Progress
+from cxlab.machine.timeline import Timeline
 
 
-def run(trace: Path, machine: str | None, interruption: Interruption, progress: Progress) -> dict[str, Any]:
+def run(
+    trace: Path,
+    machine: str | None,
+    interruption: Interruption,
+    progress: Progress,
+    *,
+    timeline: Timeline | None = None,
+) -> dict[str, Any]:
     """The model's summary, with ``answers_compared``.
 
     ``machine`` is another one than the recorded one; its answers may then differ.
@@ -33,8 +41,13 @@ def run(trace: Path, machine: str | None, interruption: Interruption, progress: 
     """
     with memory_file.create("model-result") as result, memory_file.create("model-stderr") as said:
         job_read, job_write = os.pipe()
+        job = {
+            "trace": str(trace),
+            "machine": machine,
+            "timeline": None if timeline is None else timeline.job(),
+        }
         try:
-            os.write(job_write, json.dumps({"trace": str(trace), "machine": machine}).encode() + b"\n")
+            os.write(job_write, json.dumps(job).encode() + b"\n")
             os.close(job_write)
             command = [sys.executable, "-m", "cxlab.machine.model_process", "replay"]
             process = Process.start(command, stdin=job_read, stdout=result, stderr=said, inherit=[])

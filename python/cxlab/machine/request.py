@@ -11,6 +11,7 @@ from cxlab.machine.description import Machine
 from cxlab.machine.errors import MachineError
 from cxlab.machine.interruption import Interrupted
 from cxlab.machine.retraining import Retraining
+from cxlab.machine.timeline import Timeline
 from cxlab.machine.topology import Topology
 
 
@@ -34,6 +35,8 @@ class Request:
     keep: Path | None = None
     #: the model writes the records it consumed here
     record: Path | None = None
+    #: what is shown of a window of time
+    timeline: Timeline | None = None
     #: the devices of the CXL nodes; empty where firmware describes them
     topology: Topology = field(default_factory=Topology)
     #: links that are trained anew
@@ -62,6 +65,8 @@ class Outcome:
     simulated: dict[str, Any] | None = None
     #: the model's counters over simulated time, a list a column; None without detail
     series: dict[str, list[float]] | None = None
+    #: every statistic of the machine's parts; None without detail or where the model was ended
+    statistics: dict[str, Any] | None = None
     #: kernel release of the guest
     kernel: str | None = None
     #: CXL regions that the guest's Linux committed

@@ -1,5 +1,5 @@
 """The folder of one run: what was asked (config.json), what came out (summary.json, and over simulated time
-series.parquet), the guest's console."""
+series.parquet), every statistic (statistics.json), the guest's console."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunDirectory:
             path = _fresh(program) if asked is None else asked
             path.mkdir(parents=True, exist_ok=True)
             directory = cls(path.resolve())
-            results = (directory.config, directory.summary, directory.series)
+            results = (directory.config, directory.summary, directory.series, directory.statistics)
             for stale in (*results, directory.partial_summary, directory.console):
                 stale.unlink(missing_ok=True)
             directory.console.touch()
@@ -60,6 +60,11 @@ class RunDirectory:
     def series(self) -> Path:
         """The model's counters over simulated time; absent without detail."""
         return self.path / "series.parquet"
+
+    @property
+    def statistics(self) -> Path:
+        """Every statistic, with unit and description; absent without detail."""
+        return self.path / "statistics.json"
 
     @property
     def partial_summary(self) -> Path:

@@ -274,6 +274,7 @@ class _Session:
             "retrainings": [retraining.job() for retraining in self.request.retrainings],
             "out": str(self.directory.path),
             "record": None if self.request.record is None else str(self.request.record),
+            "timeline": None if self.request.timeline is None else self.request.timeline.job(),
         }
         return json.dumps(job).encode() + b"\n"
 
@@ -409,6 +410,7 @@ class _Session:
                 memory_file.last_json(self.model_result).get("summary") or self._partial_summary()
             )
             outcome.series = (outcome.simulated or {}).pop("series", None)
+            outcome.statistics = (outcome.simulated or {}).pop("statistics", None)
         self.directory.partial_summary.unlink(missing_ok=True)
         if self.request.record is not None:
             # A model that failed or was killed has not given its trace its name (crates/access/src/trace.rs).

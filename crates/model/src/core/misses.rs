@@ -57,6 +57,10 @@ impl Misses {
         (awaited.waiters, awaited.store)
     }
 
+    pub fn held(&self) -> u32 {
+        self.buffers.held()
+    }
+
     pub fn waits(&self) -> u64 {
         self.buffers.full_events()
     }

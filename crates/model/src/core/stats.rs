@@ -1,0 +1,37 @@
+//! What a core has done, and where its time went.
+
+use cxlab_kernel::{Time, statistics};
+
+statistics! {
+    /// What a core tells.
+    pub struct CoreStats {
+        user_instructions: Counter [Instructions] "committed in user mode",
+        kernel_instructions: Counter [Instructions] "committed in the kernel",
+        micro_operations: Counter [Events] "committed, as dispatch and commit count them",
+        branches: Counter [Instructions] "branches whose way is known",
+        mispredictions: Counter [Instructions] "branches that the front end had not guessed",
+        loads: Counter [Lines] "lines that loads touched",
+        stores: Counter [Lines] "lines that stores touched",
+        l1_hits: Counter [Lines] "found in L1",
+        l2_hits: Counter [Lines] "found in L2",
+        misses: Counter [Lines] "found in neither: a request to the home agent",
+        forwarded: Counter [Lines] "loads that took their data from the store queue",
+        merged_misses: Counter [Lines] "found in neither, and on their way already",
+        combined_lines: Counter [Lines] "whole lines that left a write-combining buffer",
+        partial_lines: Counter [Lines] "lines that left a write-combining buffer in part",
+        flushes: Counter [Lines] "lines that clflush, clflushopt and clwb named",
+        device_accesses: Counter [Lines] "to a device's registers",
+        window_full: Counter [Events] "dispatch waited for the reorder buffer",
+        lsq_full: Counter [Events] "dispatch waited for the load or the store queue",
+        miss_latency: Latency [Nanoseconds] "load to use of loads that missed L2",
+    }
+}
+
+/// Time spent, apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeSpent {
+    /// nothing to do until a timer
+    pub idle: Time,
+    /// waiting for a device's declared service time
+    pub device: Time,
+}

@@ -1,0 +1,94 @@
+//! Every statistic of a run, as the machine's parts have them: name, unit, description, value.
+//!
+//! ```text
+//!   8468v-asic -- core0 -- user_instructions [instructions] 8,390,371  committed in user mode
+//!              |- home  -- llc_hits ...
+//!              |- dram  -- loads ... -- stages -- media [nanoseconds] ...
+//!              '- cxl   -- loads ... -- port0  -- root_port, m2s, device, s2m, channel0 ...
+//! ```
+
+use cxlab_kernel::statistic::{Entry, Group, Unit, Value};
+use serde::Serialize;
+
+use crate::machine::{Machine, PortStats};
+use crate::request::{NodeId, Stage};
+
+/// A part of the machine, its statistics and its own parts.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    pub name: String,
+    pub statistics: Vec<Entry>,
+    pub parts: Vec<Part>,
+}
+
+impl Part {
+    fn new(name: impl Into<String>, statistics: Vec<Entry>) -> Part {
+        Part { name: name.into(), statistics, parts: Vec::new() }
+    }
+
+    fn of(name: impl Into<String>, group: &dyn Group) -> Part {
+        Part::new(name, group.entries())
+    }
+
+    /// The whole machine, so far.
+    #[must_use]
+    pub fn tree(machine: &Machine) -> Part {
+        let mut whole = Part::new(&machine.spec().name, Vec::new());
+        for (number, core) in machine.cores().iter().enumerate() {
+            let mut part = Part::of(format!("core{number}"), &core.stats);
+            part.statistics.push(count(
+                "fill_buffer_waits",
+                "misses that waited for a fill buffer",
+                core.fill_buffer_waits(),
+            ));
+            whole.parts.push(part);
+        }
+        let (hits, misses) = machine.llc_hits_and_misses();
+        let llc = vec![
+            lines("llc_hits", "look-ups of the home agents that the LLC answered", hits),
+            lines("llc_misses", "look-ups of the home agents that went on to a memory", misses),
+        ];
+        whole.parts.push(Part::new("home", llc));
+        whole.parts.extend(machine.socket_link().map(|link| Part::of("socket_link", link)));
+        for number in 0..machine.spec().nodes.len() {
+            whole.parts.push(node(machine, NodeId(number as u16)));
+        }
+        whole
+    }
+}
+
+fn node(machine: &Machine, id: NodeId) -> Part {
+    let place = usize::from(id.0);
+    let (stats, stages) = machine.nodes().nth(place).expect("a node of the machine");
+    let mut part = Part::of(&machine.spec().nodes[place].name, stats);
+    let full = machine.table_full_events().nth(place).expect("a node of the machine");
+    part.statistics.push(count("table_full", "requests that waited for an entry of the home agents' table", full));
+    let loads = stats.loads.get();
+    let stage = |(stage, total): (&Stage, &cxlab_kernel::Time)| Entry {
+        name: stage.name(),
+        unit: Unit::Nanoseconds,
+        description: stage.description(),
+        value: Value::Real(if loads > 0 { total.as_ns() / loads as f64 } else { 0.0 }),
+    };
+    part.parts.push(Part::new("stages", Stage::ALL.iter().zip(stages).map(stage).collect()));
+    part.parts.extend(machine.ports(id).enumerate().map(|(number, stats)| port(number, &stats)));
+    part
+}
+
+fn port(number: usize, stats: &PortStats) -> Part {
+    let mut part = Part::new(format!("port{number}"), Vec::new());
+    if let Some(expander) = &stats.expander {
+        part.parts.extend(expander.parts().map(|(name, group)| Part::of(name, group)));
+    }
+    let channels = stats.channels.iter();
+    part.parts.extend(channels.map(|c| Part::new(format!("channel{}", c.channel), c.entries.clone())));
+    part
+}
+
+fn count(name: &'static str, description: &'static str, count: u64) -> Entry {
+    Entry { name, unit: Unit::Events, description, value: Value::Count(count) }
+}
+
+fn lines(name: &'static str, description: &'static str, count: u64) -> Entry {
+    Entry { name, unit: Unit::Lines, description, value: Value::Count(count) }
+}

@@ -1,0 +1,38 @@
+"""Every statistic of a run (``--stats``), a line each: its part of the machine, value, unit, description.
+
+::
+
+    cxl.port0.device.read_requests            457  requests      M2S Req received
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Document = dict[str, Any]
+
+
+def lines(part: Document, path: str = "") -> Iterator[str]:
+    """``part`` is ``{"name", "statistics": [entry], "parts": [part]}``; the machine itself is not named.
+
+    An entry is ``{"name", "unit", "description", "value"}``; its value is a number or a distribution.
+    """
+    for entry in part["statistics"]:
+        name = f"{path}{entry['name']}"
+        yield f"{name:<42} {_value(entry['value']):>14}  {entry['unit']:<13} {entry['description']}"
+    for inner in part["parts"]:
+        yield from lines(inner, f"{path}{inner['name']}.")
+
+
+def _value(value: Any) -> str:
+    match value:
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.4g}"
+        case {"count": 0}:
+            return "none"
+        case _:
+            quantiles = f"p50 {value['p50']:.1f}, p99 {value['p99']:.1f}"
+            return f"{value['mean']:.1f} ({quantiles}, {value['count']:,} of them)"
