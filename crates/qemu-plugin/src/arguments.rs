@@ -25,7 +25,7 @@ pub enum Idle {
 }
 
 /// What the supervisor asks of the plugin.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Arguments {
     /// descriptor of the ring's shared memory, inherited
     pub ring: RawFd,
@@ -37,13 +37,15 @@ pub struct Arguments {
     pub idle: Idle,
     /// CXL windows of the machine, each with a memory backend `window<n>`
     pub windows: u32,
+    /// poisoned lines: window, and how far into it [bytes]
+    pub poison: Vec<(u32, u64)>,
     /// vCPUs, 1 to 8
     pub vcpus: usize,
     /// how far a vCPU may be ahead of the one that is most behind [ps]
     pub skew_ps: u64,
 }
 
-const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, vcpus=<1 to 8>, \
+const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, poison=<window>:<bytes>, vcpus=<1 to 8>, \
                      skew=<ps>";
 
 impl Arguments {
@@ -51,6 +53,7 @@ impl Arguments {
         let (mut ring, mut detail, mut tsc_hz) = (None, None, None);
         let (mut step_ps, mut idle, mut windows) = (1000, Idle::Jump, 0);
         let (mut vcpus, mut skew_ps) = (1, 2_000_000);
+        let mut poison = Vec::new();
         for word in words {
             let refuse = || format!("`{word}` is no argument; valid: {VALID}");
             let (key, value) = word.split_once('=').ok_or_else(refuse)?;
@@ -64,6 +67,10 @@ impl Arguments {
                 ("idle", "jump") => idle = Idle::Jump,
                 ("idle", "pace") => idle = Idle::Pace,
                 ("windows", count) => windows = count.parse().map_err(|_| refuse())?,
+                ("poison", place) => {
+                    let (window, offset) = place.split_once(':').ok_or_else(refuse)?;
+                    poison.push((window.parse().map_err(|_| refuse())?, offset.parse().map_err(|_| refuse())?));
+                }
                 ("vcpus", count) => {
                     vcpus = count.parse().ok().filter(|n| (1..=Vcpu::MOST).contains(n)).ok_or_else(refuse)?;
                 }
@@ -79,6 +86,7 @@ impl Arguments {
             step_ps,
             idle,
             windows,
+            poison,
             vcpus,
             skew_ps,
         })

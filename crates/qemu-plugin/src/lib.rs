@@ -13,6 +13,7 @@
 //!   turns.rs      which vCPU runs, and until when
 //!   region.rs     detail begins and ends: markers, flushing translations
 //!   window.rs     RAM over the CXL windows
+//!   poison.rs     poisoned lines in them: machine checks
 //!   qemu.rs       QEMU's own functions that the plugin interface does not offer, checked at start
 //! ```
 //!
@@ -28,6 +29,7 @@ mod device;
 mod idle;
 mod mode;
 mod named_line;
+mod poison;
 mod progress;
 mod qemu;
 mod region;

@@ -61,6 +61,9 @@ functions! {
     get_system_memory: fn() -> *mut c_void;
     memory_region_size: fn(*mut c_void) -> u64;
     memory_region_init_alias: fn(*mut c_void, *mut c_void, *const c_char, *mut c_void, u64, u64);
+    memory_region_init_io: fn(*mut c_void, *mut c_void, *const c_void, *mut c_void, *const c_char, u64);
+    memory_region_get_ram_ptr: fn(*mut c_void) -> *mut c_void;
+    cpu_x86_inject_mce: fn(*mut c_void, Cpu, c_int, u64, u64, u64, u64, c_int);
     memory_region_add_subregion_overlap: fn(*mut c_void, u64, *mut c_void, c_int);
 }
 
@@ -84,6 +87,18 @@ fn version() -> Option<String> {
         let query: unsafe extern "C" fn(*mut c_void) -> *const VersionInfo = std::mem::transmute(address);
         let [major, minor, micro] = *(*query(std::ptr::null_mut())).qemu;
         Some(format!("{major}.{minor}.{micro}"))
+    }
+}
+
+/// More than the `MemoryRegion` of 10.0 (272 bytes, include/exec/memory.h); those of ours live as long as QEMU does.
+pub const MEMORY_REGION_BYTES: usize = 8192;
+
+/// The vCPU whose thread this is.
+pub fn current_cpu() -> Cpu {
+    // SAFETY: QEMU's thread-local variable of this name; dlsym gives the calling thread's own.
+    unsafe {
+        let variable = libc::dlsym(libc::RTLD_DEFAULT, c"current_cpu".as_ptr()).cast::<Cpu>();
+        if variable.is_null() { std::ptr::null_mut() } else { *variable }
     }
 }
 

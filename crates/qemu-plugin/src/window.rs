@@ -9,27 +9,26 @@
 //! QEMU treats memory behind a type-3 device as a device: 594 ns an access, 1 ms a first touch, and no code can
 //! run in it (measured on 10.0.2). Enumeration, mailbox, DVSECs and HDM decoder registers stay QEMU's; only data take
 //! the short way. Which device an address belongs to is the model's affair.
-//! Not carried: what QEMU's device does with its media (poison, sanitise) is not seen through the alias.
+//! Not carried: what QEMU's device does with its media (its poison list, sanitise) is not seen through the alias.
 
 use std::ffi::{CString, c_void};
-use std::sync::Once;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::{Once, OnceLock};
 
 use crate::arguments::Arguments;
 use crate::qemu::{self, Cpu, functions};
-use crate::stream;
+use crate::{poison, stream};
 
 /// Above the 0 of QEMU's own region.
 const PRIORITY: i32 = 100;
-/// More than the `MemoryRegion` of 10.0 (272 bytes, include/exec/memory.h); it lives as long as QEMU does.
-const MEMORY_REGION_BYTES: usize = 8192;
-
 static WINDOWS: AtomicU32 = AtomicU32::new(0);
+static POISON: OnceLock<Vec<(u32, u64)>> = OnceLock::new();
 static LAID: Once = Once::new();
 
 pub fn start(arguments: &Arguments) {
     WINDOWS.store(arguments.windows, Release);
+    let _ = POISON.set(arguments.poison.clone());
 }
 
 /// A block is translated: by now QEMU has built the machine. The first one has the windows covered before it runs.
@@ -67,11 +66,14 @@ unsafe fn lay(window: u32) -> Result<(), String> {
         if backed != size || base == 0 {
             return Err(format!("{own} is {size:#x} bytes at {base:#x}, but {backend} has {backed:#x} bytes"));
         }
-        let alias = libc::calloc(1, MEMORY_REGION_BYTES);
+        let alias = libc::calloc(1, qemu::MEMORY_REGION_BYTES);
         let name = CString::new(format!("cxlab-window{window}")).expect("no zero in it");
         (functions().memory_region_init_alias)(alias, std::ptr::null_mut(), name.as_ptr(), memory, 0, size);
         let system = (functions().get_system_memory)();
         (functions().memory_region_add_subregion_overlap)(system, base, alias, PRIORITY);
+        for (_, offset) in POISON.get().into_iter().flatten().filter(|(of, offset)| *of == window && *offset < size) {
+            poison::lay(memory, base, base + offset);
+        }
     }
     Ok(())
 }

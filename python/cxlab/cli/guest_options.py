@@ -70,6 +70,12 @@ _OPTIONS: list[Callable[[Any], Any]] = [
         help="A node's CXL links come down to this, TIME after detail began. cxl=x8,16GT/s,2ms",
     ),
     click.option(
+        "--poison",
+        multiple=True,
+        metavar="NODE=OFFSET",
+        help="A line of a CXL device is poisoned: who reads it gets SIGBUS. cxl=64M",
+    ),
+    click.option(
         "--tiering",
         "scan_period_ms",
         type=click.IntRange(min=1),
@@ -128,6 +134,7 @@ class GuestOptions:
     granularity: str | None
     host_bridges: int
     retrainings: tuple[str, ...]
+    poison: tuple[str, ...]
     scan_period_ms: int | None
     swap: str | None
     detail: str

@@ -15,6 +15,7 @@ from pathlib import Path
 from cxlab.machine.description import Machine
 from cxlab.machine.errors import QemuMissing, QemuVersion
 from cxlab.machine.placement import MIB
+from cxlab.machine.poison import Poison
 from cxlab.machine.topology import Topology
 
 PROGRAM = "qemu-system-x86_64"
@@ -124,6 +125,8 @@ class Command:
     swap: Path | None = None
     #: devices of the CXL nodes; a node without one is firmware's
     topology: Topology = field(default_factory=Topology)
+    #: poisoned lines of their memory
+    poison: tuple[Poison, ...] = ()
 
     def arguments(self) -> list[str]:
         """The command, program first."""
@@ -131,12 +134,11 @@ class Command:
             PROGRAM,
             *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"),
             *("-M", f"q35,hmat=on,cxl={'on' if self.topology.windows else 'off'}"),
-            # Linux commits no CXL region where it sees a hypervisor: it could not make the caches forget.
             *(
                 "-accel",
                 self._accelerator(),
                 "-cpu",
-                "max,hypervisor=off,monitor=off",
+                self._processor(),
                 "-smp",
                 str(self.cpus),
             ),
@@ -228,6 +230,14 @@ class Command:
             _option("virtio-9p-pci", bus="pcie.0", fsdev=tag, mount_tag=tag, ioeventfd="off"),
         ]
 
+    def _processor(self) -> str:
+        # Linux commits no CXL region where it sees a hypervisor: it could not make the caches forget.
+        processor = "max,hypervisor=off,monitor=off"
+        if self.poison:
+            # Linux survives a machine check of an Intel server; QEMU's AMD model lacks SUCCOR, and it panics.
+            processor += ",vendor=GenuineIntel,family=6,model=143,stepping=8"
+        return processor
+
     def _swap(self) -> list[str]:
         if self.swap is None:
             return []
@@ -253,7 +263,9 @@ class Command:
         settings |= {"idle": self.plugin.idle, "vcpus": self.cpus, "skew": self.plugin.skew_ps}
         if self.topology.windows:
             settings["windows"] = len(self.topology.windows)
-        return ["-plugin", _option(str(self.plugin.path).replace(",", ",,"), **settings)]
+        # The same key for each line: no dictionary holds that.
+        poison = "".join(f",poison={line.window}:{line.offset}" for line in self.poison)
+        return ["-plugin", _option(str(self.plugin.path).replace(",", ",,"), **settings) + poison]
 
 
 def _distance(ratio: float) -> int:

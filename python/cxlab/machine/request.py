@@ -10,6 +10,7 @@ from cxlab.machine import guest
 from cxlab.machine.description import Machine
 from cxlab.machine.errors import MachineError
 from cxlab.machine.interruption import Interrupted
+from cxlab.machine.poison import Poison
 from cxlab.machine.retraining import Retraining
 from cxlab.machine.timeline import Timeline
 from cxlab.machine.topology import Topology
@@ -41,6 +42,8 @@ class Request:
     topology: Topology = field(default_factory=Topology)
     #: links that are trained anew
     retrainings: tuple[Retraining, ...] = ()
+    #: poisoned lines
+    poison: tuple[Poison, ...] = ()
     #: Linux tiers memory, and looks for hot pages so often [ms]; None: it does not
     scan_period_ms: int | None = None
     #: size of the disk for swap [bytes]; None: there is none

@@ -53,6 +53,7 @@ def config(request: Request, qemu_version: str) -> dict[str, Any]:
         "retrainings": [asdict(retraining) for retraining in request.retrainings],
         "cpus": request.cpus,
         "skew_ns": request.skew_ps / 1000,
+        "poison": [asdict(poison) for poison in request.poison],
         "tiering": None if request.scan_period_ms is None else {"scan_period_ms": request.scan_period_ms},
         "swap": None if request.swap_bytes is None else _swap(request.swap_bytes),
         "detail": request.detail,

@@ -130,6 +130,7 @@ class _Session:
             plugin=plugin,
             swap=None if self.swap is None else memory_file.path(self.swap),
             topology=self.request.topology,
+            poison=self.request.poison,
         )
         files = [self.initramfs.fileno(), *([] if self.swap is None else [self.swap.fileno()])]
         ring = [] if self.ring is None else [self.ring]

@@ -1,0 +1,38 @@
+"""What goes wrong with CXL memory, as on hardware: poison, a full node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from guests import Cxlab
+
+SIGBUS = 7
+LINE = 64
+
+
+def test_a_poisoned_line_is_a_sigbus_as_on_hardware(programs: Path, tmp_path: Path) -> None:
+    """Line 66 of the device, in the second page: who reads it gets SIGBUS, who reads beside it does not."""
+    offset = 4096 + 2 * LINE
+    poisoned = programs / "poisoned"
+    ran = Cxlab(tmp_path).sh(
+        f"{poisoned} + /dev/dax0.0 0 4096 {offset}; {poisoned} /dev/dax0.0 {offset}; echo $?; "
+        "dmesg | grep -c 'Memory failure'",
+        options=[
+            *("--cxl", "device", "--managed", "application", "--memory", "dram=512M,cxl=256M"),
+            *("--poison", f"cxl={offset}"),
+        ],
+    )
+    assert ran.status == 0, ran.stderr
+    words = ran.stdout.decode().splitlines()
+    # sigaction(2): BUS_MCEERR_AR, a hardware memory error that was consumed.
+    # Its address is the mapped page's, which is 2 MiB large (si_addr_lsb says so).
+    assert words[:3] == ["ok", "ok", "BUS_MCEERR_AR 0"]
+    assert words[3] == str(128 + SIGBUS)
+    assert int(words[4]) >= 1
+
+
+def test_a_full_node_ends_its_program_and_says_so(tmp_path: Path) -> None:
+    options = ["--cxl", "device", "--memory", "dram=512M,cxl=256M", "--membind", "cxl"]
+    ran = Cxlab(tmp_path).run("python3", "-c", "b'x' * (400 << 20)", options=options)
+    assert ran.status == 137  # 128 + SIGKILL
+    assert "a node was too small" in ran.stderr and "cxl 256 MiB" in ran.stderr
