@@ -37,6 +37,8 @@ pub(super) struct Thread {
     awaited: Option<Effect>,
     /// an act that its page's fault holds up
     held: Option<Act>,
+    /// time that the program has computed, since it began
+    computed: Time,
     /// acts since the last tick
     acts: u32,
     access: Option<LineAccess>,
@@ -114,6 +116,7 @@ impl System {
             work: VecDeque::new(),
             awaited: None,
             held: None,
+            computed: Time::ZERO,
             acts: 0,
             access: None,
             entered: None,
@@ -147,6 +150,12 @@ impl System {
     #[must_use]
     pub fn app(&self, core: usize) -> Option<&App> {
         self.threads[core].app.as_ref()
+    }
+
+    /// Time that a core's program has computed, since it began.
+    #[must_use]
+    pub fn computed(&self, core: usize) -> Time {
+        self.threads[core].computed
     }
 
     #[must_use]
@@ -256,7 +265,10 @@ impl Running<'_> {
             Act::Chase(line) => (line, Touch::Chase),
             Act::Aside(line) => (line, Touch::Aside),
             Act::Store(line) => (line, Touch::Store),
-            Act::Compute(span) => return Some(Step::Delay { span }),
+            Act::Compute(span) => {
+                self.thread.computed += span;
+                return Some(Step::Delay { span });
+            }
             Act::AskTime => return Some(Step::Settle { sequence: 0 }),
             Act::Sleep { until } => return Some(Step::Idle { until }),
         };
