@@ -82,9 +82,15 @@ class MachineFiles:
         machine = _read("machines", start, None)
         beside = machine.path.parent if machine.path else None
         self._files = {MACHINE: machine, HOST: _read("hosts", str(machine.document["host"]), beside)}
-        for _, device in _devices(machine.document):
+        #: a device's name in its own file, which stays, by what the machine calls it
+        self._devices: dict[str, str] = {}
+        for device in _devices(machine.document):
             named = str(device["value"])
-            self._files[_device_name(named)] = _read("devices", named, beside)
+            file = _read("devices", named, beside)
+            own = str(file.document["name"])
+            taken = own in self._devices.values() and named not in self._devices
+            self._devices[named] = Path(named).stem if taken else own
+            self._files[self._devices[named]] = file
         self.leaves = {leaf.name: leaf for key in self._files for leaf in self._leaves_of(key)}
 
     @property
@@ -95,7 +101,7 @@ class MachineFiles:
     def device(self, node: str) -> str | None:
         """The name of a node's device, as parameters have it."""
         cxl = self.nodes[node]["path"].get("cxl")
-        return _device_name(cxl["device"]["value"]) if cxl else None
+        return self._devices[cxl["device"]["value"]] if cxl else None
 
     def write(
         self, out: Path, values: Mapping[str, float], sources: Mapping[str, str], about: str
@@ -130,8 +136,8 @@ class MachineFiles:
         machine = tomlkit.parse(self._files[MACHINE].document.as_string())
         machine["name"], machine["description"] = out.stem, about
         machine["host"] = self._reference(HOST, out, places)
-        for _, device in _devices(machine):
-            device["value"] = self._reference(_device_name(str(device["value"])), out, places)
+        for device in _devices(machine):
+            device["value"] = self._reference(self._devices[str(device["value"])], out, places)
         return machine.as_string()
 
     def _reference(self, key: str, out: Path, places: Mapping[str, Path]) -> str:
@@ -181,14 +187,10 @@ def _leaf(name: str, file: str, path: tuple[str | int, ...], value: object) -> L
     return Leaf(name, file, path, float(found["number"]), unit, unit.startswith("cycle"))
 
 
-def _devices(machine: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """(node, its ``device`` item) of every CXL node."""
-    nodes = [(node["name"], node["path"].get("cxl")) for node in machine["nodes"]]
-    return [(name, cxl["device"]) for name, cxl in nodes if cxl is not None]
-
-
-def _device_name(named: str) -> str:
-    return Path(named).stem if named.endswith(".toml") else named
+def _devices(machine: Mapping[str, Any]) -> list[Any]:
+    """The ``device`` item of every CXL node."""
+    paths = [node["path"].get("cxl") for node in machine["nodes"]]
+    return [cxl["device"] for cxl in paths if cxl is not None]
 
 
 def _item(document: tomlkit.TOMLDocument, path: tuple[str | int, ...]) -> Table:
