@@ -22,6 +22,10 @@ use crate::error::ModelError;
 use crate::request::CoreId;
 use cxlab_kernel::Time;
 
+/// What PAUSE makes a thread wait: about 140 cycles since Skylake (Intel 64 optimization manual, 248966, "Pause Latency in
+/// Skylake Client Microarchitecture"), at 3.8 GHz.
+const PAUSE: Time = Time::from_ps(36_800);
+
 /// What a core does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -282,6 +286,10 @@ impl Feed for Reader {
                     return Ok(step);
                 }
                 self.at = None;
+                let block = &self.blocks[id.0 as usize];
+                if block.pauses && index == block.instructions.len() {
+                    return Ok(Step::Delay { span: PAUSE });
+                }
             }
             self.accesses.clear();
             let block = match self.look()? {
