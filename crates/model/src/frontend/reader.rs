@@ -78,6 +78,8 @@ pub enum Step {
     Wake {
         woken: CoreId,
     },
+    /// Nothing comes before another core wakes this one.
+    Asleep,
     /// What comes next has not come yet.
     Starved,
     End,
@@ -105,6 +107,8 @@ pub struct Reader {
     accesses: Vec<LineAccess>,
     given: Option<Given>,
     ended: bool,
+    /// it has halted, and others have gone on: nothing comes before one of them wakes it
+    asleep: bool,
 }
 
 impl Reader {
@@ -118,6 +122,11 @@ impl Reader {
     /// A block was defined, for all vCPUs.
     pub(super) fn define(&mut self, block: Arc<Block>) {
         self.blocks.push(block);
+    }
+
+    /// Whether others have gone on since it halted.
+    pub(super) fn sleep(&mut self, asleep: bool) {
+        self.asleep = asleep;
     }
 
     /// Nothing more will come.
@@ -142,7 +151,7 @@ impl Reader {
     /// Whether the next step has not come yet.
     #[inline]
     pub(super) fn is_starved(&self) -> bool {
-        self.bounds == 0 && !self.ended
+        self.bounds == 0 && !self.ended && !self.asleep
     }
 
     /// The answer that was given since this was asked.
@@ -279,6 +288,9 @@ impl Feed for Reader {
     fn next(&mut self) -> Result<Step, ModelError> {
         if self.is_starved() {
             return Ok(Step::Starved);
+        }
+        if self.asleep && self.bounds == 0 && !self.ended {
+            return Ok(Step::Asleep);
         }
         loop {
             if let Some((id, index)) = self.at {
