@@ -215,11 +215,7 @@ impl Machine {
 
     /// Run what can go on before the next event, up to the first answer, or to a core that lacks its next step: no other
     /// core may run past that one.
-    fn run_ready<F: Feeds + ?Sized>(
-        &mut self,
-        feeds: &mut F,
-        lacking: Lacking,
-    ) -> Result<Option<Stop>, ModelError> {
+    fn run_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F, lacking: Lacking) -> Result<Option<Stop>, ModelError> {
         while let Some(&core) = self.ready.front() {
             match self.cores[core].run(&mut feeds.of(core), &mut self.shared)? {
                 Pause::Answered => return Ok(Some(Stop::Answered)),
