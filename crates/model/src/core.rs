@@ -327,7 +327,7 @@ impl Core {
                 }
             }
             Step::Wake { woken } => return Ok(Some(Pause::Wakes(woken))),
-            Step::Starved if self.halted.is_some() => return Ok(Some(Pause::Halted)),
+            Step::Asleep => return Ok(Some(Pause::Halted)),
             Step::Starved => return Ok(Some(Pause::Starved)),
             Step::Delay { span } => {
                 let at = self.front.now() + span;

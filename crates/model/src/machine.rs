@@ -168,14 +168,17 @@ impl Machine {
     pub fn go<F: Feeds + ?Sized>(&mut self, feeds: &mut F, lacking: Lacking) -> Result<Stop, ModelError> {
         assert_eq!(feeds.count(), self.cores.len(), "a feed for each core");
         loop {
-            if self.run_ready(feeds)? == Some(Stop::Answered) {
-                return Ok(Stop::Answered);
+            if let Some(stop) = self.run_ready(feeds, lacking)? {
+                return Ok(stop);
             }
             if self.pauses.iter().all(|pause| *pause == Pause::Ended) {
                 return Ok(Stop::Ended);
             }
-            if let Some(stop) = self.lacks_steps(lacking) {
-                return Ok(stop);
+            if self.pauses.iter().all(|pause| matches!(pause, Pause::Halted | Pause::Ended)) {
+                // Who is woken first is for the guest to say.
+                let halted = self.pauses.iter().enumerate().filter(|(_, pause)| **pause == Pause::Halted);
+                self.ready.extend(halted.map(|(core, _)| core));
+                return Ok(Stop::Asleep);
             }
             self.next_event()?;
         }
@@ -209,12 +212,22 @@ impl Machine {
         self.shared.queue.now()
     }
 
-    /// Run what can go on before the next event, up to the first answer.
-    fn run_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F) -> Result<Option<Stop>, ModelError> {
+    /// Run what can go on before the next event, up to the first answer, or to a core that lacks its next step: no other
+    /// core may run past that one.
+    fn run_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F, lacking: Lacking) -> Result<Option<Stop>, ModelError> {
         while let Some(&core) = self.ready.front() {
             match self.cores[core].run(&mut feeds.of(core), &mut self.shared)? {
                 Pause::Answered => return Ok(Some(Stop::Answered)),
                 Pause::Wakes(woken) => self.wake(core, usize::from(woken.0)),
+                Pause::Starved => {
+                    let at = self.cores[core].next_slot();
+                    if lacking == Lacking::Stop || at <= self.shared.queue.now() {
+                        return Ok(Some(Stop::Starved));
+                    }
+                    self.shared.queue.schedule(at, Event::Resume(CoreId(core as u16)));
+                    self.pauses[core] = Pause::Behind;
+                    self.ready.pop_front();
+                }
                 pause => {
                     self.pauses[core] = pause;
                     self.ready.pop_front();
@@ -225,7 +238,11 @@ impl Machine {
     }
 
     fn run_all_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F) -> Result<(), ModelError> {
-        while self.run_ready(feeds)?.is_some() {}
+        while let Some(stop) = self.run_ready(feeds, Lacking::Stop)? {
+            if stop == Stop::Starved {
+                return Err(self.deadlock());
+            }
+        }
         Ok(())
     }
 
@@ -236,28 +253,6 @@ impl Machine {
         if self.cores[woken].end_halt(at, now) && !self.ready.contains(&woken) {
             self.ready.push_back(woken);
         }
-    }
-
-    /// Whether a core's next step is needed before anything else can happen. Such cores are ready to be asked again.
-    fn lacks_steps(&mut self, lacking: Lacking) -> Option<Stop> {
-        let of = |wanted: fn(&Pause) -> bool| {
-            let cores = self.pauses.iter().enumerate().filter(move |(_, pause)| wanted(pause));
-            cores.map(|(core, _)| core)
-        };
-        let starved = |pause: &Pause| *pause == Pause::Starved;
-        if let Some(at) = of(starved).map(|core| self.cores[core].next_slot()).min() {
-            if lacking == Lacking::Before && self.shared.queue.next_at().is_some_and(|event| event < at) {
-                return None;
-            }
-            self.ready.extend(of(starved));
-            return Some(Stop::Starved);
-        }
-        if self.pauses.iter().all(|pause| matches!(pause, Pause::Halted | Pause::Ended)) {
-            // Who is woken first is for the guest to say.
-            self.ready.extend(of(|pause| *pause == Pause::Halted));
-            return Some(Stop::Asleep);
-        }
-        None
     }
 
     /// The question that `core` has taken and not answered is withdrawn.

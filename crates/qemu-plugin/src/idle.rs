@@ -64,7 +64,7 @@ fn step() -> Option<Duration> {
     }
     let detail = mode::in_detail();
     if detail {
-        stream::with(stream::Stream::settle_all);
+        stream::with(stream::Stream::settle_last);
     }
     if device::look(&lock).in_flight > 0 {
         return Some(PAUSE);

@@ -303,11 +303,9 @@ impl Stream {
         self.show(ps);
     }
 
-    /// The same of all vCPUs, which halt.
-    pub fn settle_all(&mut self) {
-        for vcpu in 0..turns::vcpus() {
-            self.settle(vcpu);
-        }
+    /// The same of the vCPU that halted last.
+    pub fn settle_last(&mut self) {
+        self.settle(turns::speaker());
     }
 
     /// No vCPU had anything to do until the guest's time `until_ps`.

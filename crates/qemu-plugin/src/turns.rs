@@ -26,6 +26,13 @@ const FIRST_PACE_PS: u64 = 250;
 /// Sync points of a vCPU that are kept until they are answered.
 const KEPT: usize = 4;
 
+/// Six instructions a cycle at 4 GHz [ps].
+const LEAST_PACE_PS: u64 = 40;
+/// Instructions that the pace is measured over, at least.
+const MEASURED: u64 = 100;
+/// A vCPU that the model finds ahead lets the others run such a part of the skew before it asks again.
+const STEPS: u64 = 8;
+
 struct Spec {
     vcpus: usize,
     skew_ps: u64,
@@ -95,9 +102,11 @@ struct Progress {
     /// the model's last answer, and where it is of
     known_ps: u64,
     known: Place,
-    /// the answer to the last sync point, and where it is of: what the pace is measured from
-    synced_ps: u64,
-    synced: Place,
+    /// so much further it is than it seems, as the model has found since [ps]
+    lead_ps: u64,
+    /// an earlier answer, and where it is of: what the pace is measured from
+    measured_ps: u64,
+    measured: Place,
     /// an instruction takes so long [ps]
     pace_ps: u64,
 }
@@ -108,6 +117,7 @@ impl Progress {
         self.known_ps
             + (self.here.instructions - self.known.instructions) * self.pace_ps
             + (self.here.stood_ps - self.known.stood_ps)
+            + self.lead_ps
     }
 
     /// Standing still, it comes to `ps`.
@@ -118,18 +128,21 @@ impl Progress {
     /// The model's time at `place` is `ps`.
     fn learn(&mut self, ps: u64, place: Place) {
         if place.instructions >= self.known.instructions {
-            (self.known_ps, self.known) = (ps, place);
+            (self.known_ps, self.known, self.lead_ps) = (ps, place, 0);
         }
     }
 
-    /// The same of a sync point, which are far enough apart to measure the pace.
+    /// The same, where it is far enough from the last to measure the pace.
     fn learn_pace(&mut self, ps: u64, place: Place) {
-        let instructions = place.instructions - self.synced.instructions;
-        let stood_ps = place.stood_ps - self.synced.stood_ps;
-        if let Some(pace_ps) = ps.saturating_sub(self.synced_ps + stood_ps).checked_div(instructions) {
-            self.pace_ps = pace_ps.max(1);
+        let instructions = place.instructions.saturating_sub(self.measured.instructions);
+        if instructions < MEASURED {
+            return;
         }
-        (self.synced_ps, self.synced) = (ps, place);
+        // How long it stood is itself an estimate.
+        if place.stood_ps == self.measured.stood_ps {
+            self.pace_ps = (ps.saturating_sub(self.measured_ps) / instructions).max(LEAST_PACE_PS);
+        }
+        (self.measured_ps, self.measured) = (ps, place);
     }
 }
 
@@ -162,8 +175,9 @@ impl Turns {
             syncs: [Place::default(); KEPT],
             known_ps: 0,
             known: Place::default(),
-            synced_ps: 0,
-            synced: Place::default(),
+            lead_ps: 0,
+            measured_ps: 0,
+            measured: Place::default(),
             pace_ps: FIRST_PACE_PS,
         };
         Turns { progress: vec![progress; vcpus()], running: 0, left: 0, skew_ps: spec().skew_ps }
@@ -237,7 +251,9 @@ impl Turns {
     /// The model says that others are behind, whatever was estimated: theirs is the next turn.
     pub fn step_back(&mut self, vcpu: usize) {
         if let Some(others_ps) = self.others_ps(vcpu) {
-            self.progress[vcpu].stand_until(others_ps + self.skew_ps);
+            let progress = &mut self.progress[vcpu];
+            let wanted_ps = others_ps + self.skew_ps / STEPS;
+            progress.lead_ps += wanted_ps.saturating_sub(progress.estimate_ps());
         }
         self.measure();
     }
@@ -267,6 +283,7 @@ impl Turns {
     pub fn answered(&mut self, vcpu: usize, ps: u64) {
         let progress = &mut self.progress[vcpu];
         progress.learn(ps, progress.here);
+        progress.learn_pace(ps, progress.here);
         if vcpu == self.running {
             self.measure();
         }

@@ -61,6 +61,9 @@ pub struct Guest<S> {
     clock: Questions,
     /// who asked for the clock last
     asker: usize,
+    /// who has executed the last block, and who has halted, as far as the stream was read
+    speaker: usize,
+    halted: [bool; Vcpu::MOST],
     /// sync points that a vCPU may be ahead of their answers: see crates/qemu-plugin/src/stream.rs
     lag: u64,
 }
@@ -69,7 +72,17 @@ impl<S: RecordSource> Guest<S> {
     pub fn new(source: S, vcpus: u16) -> Guest<S> {
         let readers = (0..vcpus).map(|_| Reader::default()).collect();
         let lag = cxlab_access::ring::sync_lag(usize::from(vcpus));
-        Guest { source, readers, blocks: 0, syncs: Default::default(), clock: Questions::default(), asker: 0, lag }
+        Guest {
+            source,
+            readers,
+            blocks: 0,
+            syncs: Default::default(),
+            clock: Questions::default(),
+            asker: 0,
+            speaker: 0,
+            halted: [false; Vcpu::MOST],
+            lag,
+        }
     }
 
     pub fn source(&self) -> &S {
@@ -155,8 +168,9 @@ impl<S: RecordSource> Guest<S> {
                 self.end();
                 return Ok(());
             };
-            let index = self.take_in(words)?;
-            if starved[index] && !self.readers[index].is_starved() {
+            self.take_in(words)?;
+            let fed = |(starved, reader): (&bool, &Reader)| *starved && !reader.is_starved();
+            if starved.iter().zip(&self.readers).any(fed) {
                 break;
             }
         }
@@ -189,6 +203,18 @@ impl<S: RecordSource> Guest<S> {
             Record::ClockRead { sequence, .. } | Record::Settle { sequence } => {
                 (self.clock.asked, self.asker) = (sequence, index);
             }
+            Record::Block { .. } if index != self.speaker => {
+                self.speaker = index;
+                self.let_sleep();
+            }
+            Record::Halt => {
+                self.halted[index] = true;
+                self.let_sleep();
+            }
+            Record::Wake { woken } => {
+                self.halted[woken.index()] = false;
+                self.let_sleep();
+            }
             Record::End => self.end(),
             _ => {}
         }
@@ -197,6 +223,13 @@ impl<S: RecordSource> Guest<S> {
             self.end();
         }
         Ok(index)
+    }
+
+    /// What wakes a vCPU stands in the speaker's records: of all others that have halted, nothing comes.
+    fn let_sleep(&mut self) {
+        for (index, reader) in self.readers.iter_mut().enumerate() {
+            reader.sleep(self.halted[index] && index != self.speaker);
+        }
     }
 
     /// No vCPU will do anything more.

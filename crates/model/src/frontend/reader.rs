@@ -22,6 +22,10 @@ use crate::error::ModelError;
 use crate::request::CoreId;
 use cxlab_kernel::Time;
 
+/// What PAUSE makes a thread wait: about 140 cycles since Skylake (Intel 64 optimization manual, 248966, "Pause Latency in
+/// Skylake Client Microarchitecture"), at 3.8 GHz.
+const PAUSE: Time = Time::from_ps(36_800);
+
 /// What a core does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -74,6 +78,8 @@ pub enum Step {
     Wake {
         woken: CoreId,
     },
+    /// Nothing comes before another core wakes this one.
+    Asleep,
     /// What comes next has not come yet.
     Starved,
     End,
@@ -101,6 +107,8 @@ pub struct Reader {
     accesses: Vec<LineAccess>,
     given: Option<Given>,
     ended: bool,
+    /// it has halted, and others have gone on: nothing comes before one of them wakes it
+    asleep: bool,
 }
 
 impl Reader {
@@ -114,6 +122,11 @@ impl Reader {
     /// A block was defined, for all vCPUs.
     pub(super) fn define(&mut self, block: Arc<Block>) {
         self.blocks.push(block);
+    }
+
+    /// Whether others have gone on since it halted.
+    pub(super) fn sleep(&mut self, asleep: bool) {
+        self.asleep = asleep;
     }
 
     /// Nothing more will come.
@@ -138,7 +151,7 @@ impl Reader {
     /// Whether the next step has not come yet.
     #[inline]
     pub(super) fn is_starved(&self) -> bool {
-        self.bounds == 0 && !self.ended
+        self.bounds == 0 && !self.ended && !self.asleep
     }
 
     /// The answer that was given since this was asked.
@@ -276,12 +289,19 @@ impl Feed for Reader {
         if self.is_starved() {
             return Ok(Step::Starved);
         }
+        if self.asleep && self.bounds == 0 && !self.ended {
+            return Ok(Step::Asleep);
+        }
         loop {
             if let Some((id, index)) = self.at {
                 if let Some(step) = self.in_block(id, index)? {
                     return Ok(step);
                 }
                 self.at = None;
+                let block = &self.blocks[id.0 as usize];
+                if block.pauses && index == block.instructions.len() {
+                    return Ok(Step::Delay { span: PAUSE });
+                }
             }
             self.accesses.clear();
             let block = match self.look()? {
