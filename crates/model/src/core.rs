@@ -123,6 +123,7 @@ statistics! {
         device_accesses: Counter [Lines] "to a device's registers",
         window_full: Counter [Events] "dispatch waited for the reorder buffer",
         lsq_full: Counter [Events] "dispatch waited for the load or the store queue",
+        counter_reads: Counter [Events] "a program asked for the machine's counters",
         miss_latency: Latency [Nanoseconds] "load to use of loads that missed L2",
     }
 }
@@ -362,6 +363,11 @@ impl Core {
             Step::Mark { marker: Marker::ProgramEnd } | Step::End => {
                 self.in_hand = Some(Step::End);
                 return Ok(Some(Pause::Ended));
+            }
+            // Whoever looks at the machine when it has answered gives the answer.
+            Step::Mark { marker: Marker::Counters } => {
+                self.stats.counter_reads.increment();
+                return Ok(Some(Pause::Answered));
             }
             Step::Mark { .. } => {}
         }

@@ -22,6 +22,7 @@ mod socket_link;
 
 use std::collections::VecDeque;
 
+use cxlab_kernel::statistic::Span;
 use cxlab_kernel::{EventQueue, Slab, Time};
 
 use crate::addr::Hpa;
@@ -83,11 +84,13 @@ pub enum Lacking {
     Before,
 }
 
-/// The loads of one core that reached a memory.
+/// The loads of one core that reached the home agents: those that a memory answered, and those of the LLC.
 #[derive(Clone, Debug, Default)]
 pub struct CoreLoads {
     pub count: u64,
     pub stages: StageTimes,
+    /// those that the LLC had, from their fill buffer to the data
+    pub from_llc: Span,
 }
 
 impl Machine {
@@ -310,6 +313,8 @@ impl Machine {
             if request.op == Op::Load {
                 self.loads[core].count(&request);
             }
+        } else if request.op == Op::Load {
+            self.loads[core].from_llc.record(latency - request.span(Stage::FillBuffer));
         }
         self.cores[core].fill(request.line, request.op, latency, now, &mut self.shared)?;
         Ok(core)

@@ -1,7 +1,9 @@
 //! The summary of a run: what `--json` writes, for people and programs.
 
+mod counters;
 mod series;
 
+pub use counters::{Counters, Sample};
 pub use series::Series;
 
 use cxlab_kernel::Time;
