@@ -40,7 +40,7 @@ impl Vcpu {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
-/// A region marker: the 8-byte NOP `0f 1f 84 00 <id16> c5 1a`, found at translation.
+/// A marker: the 8-byte NOP `0f 1f 84 00 <id16> c5 1a`, found at translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
     /// the user's region of interest begins
@@ -51,6 +51,8 @@ pub enum Marker {
     ProgramStart,
     /// the launched program has exited
     ProgramEnd,
+    /// a program in the guest asks for the machine's counters
+    Counters,
 }
 
 impl Marker {
@@ -65,12 +67,13 @@ impl Marker {
             Marker::RegionEnd => 2,
             Marker::ProgramStart => 0x100,
             Marker::ProgramEnd => 0x101,
+            Marker::Counters => 0x102,
         }
     }
 
     #[must_use]
     pub fn from_id(id: u16) -> Option<Marker> {
-        [Marker::RegionBegin, Marker::RegionEnd, Marker::ProgramStart, Marker::ProgramEnd]
+        [Marker::RegionBegin, Marker::RegionEnd, Marker::ProgramStart, Marker::ProgramEnd, Marker::Counters]
             .into_iter()
             .find(|marker| marker.id() == id)
     }

@@ -13,7 +13,7 @@ mod replacement;
 
 pub use control_file::ControlFile;
 pub use interleave::Interleave;
-pub use replacement::{Range, Replacement, ReplacementSpec, anonymous_ranges, plan_moves};
+pub use replacement::{Effort, Range, Replacement, ReplacementSpec, anonymous_ranges, plan_moves};
 
 use crate::error::Result;
 use crate::share::CxlShare;

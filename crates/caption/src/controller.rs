@@ -50,6 +50,8 @@ pub struct Step {
     pub averaged: Sample,
     /// The objective at this sample.
     pub performance: f64,
+    /// Not of one share, or not of the programs alone: no decision rests on it.
+    pub left_out: bool,
     pub decision: Option<Decision>,
 }
 
@@ -98,19 +100,25 @@ impl Controller {
         self.spec.least_samples.max(1)
     }
 
+    /// The next sample is not of the programs alone: leave it out.
+    pub fn leave_out_next(&mut self) {
+        self.settling = self.settling.max(1);
+    }
+
     /// Errors: CAP010 where time runs backwards, CAP011 where the sample lacks what the objective needs.
     pub fn observe(&mut self, sample: &Sample) -> Result<Step> {
         self.samples += 1;
         self.check_time(sample)?;
         let averaged = self.window.average(sample);
         let performance = self.performance(&averaged)?;
-        if self.settling > 0 {
+        let left_out = self.settling > 0;
+        if left_out {
             self.settling -= 1;
         } else {
             self.gathered.push(performance);
         }
         let decision = self.is_due(sample).then(|| self.tune(sample.time_s));
-        Ok(Step { averaged, performance, decision })
+        Ok(Step { averaged, performance, left_out, decision })
     }
 
     fn check_time(&mut self, sample: &Sample) -> Result<()> {

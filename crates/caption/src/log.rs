@@ -10,7 +10,12 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-const FORMAT: &str = "caption-log-1";
+/// What the first line says, in its key `format`.
+pub const FORMAT: &str = "caption-log-1";
+/// What a line holds beside the sample.
+pub const OWN_KEYS: [&str; 6] = ["performance", "cxl_share", "placement", LEFT_OUT, "verdict", "next_cxl_share"];
+/// Stands, true, in the line of a sample on which no decision rests.
+pub const LEFT_OUT: &str = "left_out";
 
 /// What the run was made of.
 #[derive(Debug, Serialize)]
@@ -40,6 +45,8 @@ struct Line<'a> {
     /// In force while the sample was taken [fraction of new pages].
     cxl_share: CxlShare,
     placement: &'a str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    left_out: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Verdict>,
     /// Decided now [fraction of new pages].
@@ -67,6 +74,7 @@ impl Log {
             performance: step.performance,
             cxl_share: in_force.share,
             placement: &in_force.placement,
+            left_out: step.left_out,
             verdict: step.decision.map(|d| d.verdict),
             next_cxl_share: step.decision.map(|d| d.share),
         })

@@ -17,7 +17,7 @@ use crate::weights::{Placement, Weights};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::IsTerminal;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 
@@ -35,7 +35,7 @@ impl Place {
         let custody = self.prepare()?;
         // Before the program is there: no end may be missed.
         let mut signals = Signals::new([SIGCHLD, SIGINT, SIGTERM, SIGHUP]).map_err(Error::io("handle", "signals"))?;
-        let mut program = spawn(command)?;
+        let mut program = spawn(command, Turn::Usual)?;
         let status = wait(&mut signals, &mut program)?;
         custody.map_or(Ok(None), Custody::end)?;
         Ok(exit_code(status))
@@ -85,9 +85,32 @@ impl Place {
     }
 }
 
-pub fn spawn(command: &[String]) -> Result<Child> {
+/// When a program is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// As every program.
+    Usual,
+    /// When nothing else wants the processor (SCHED_IDLE, man 7 sched).
+    AfterAllOthers,
+}
+
+pub fn spawn(command: &[String], turn: Turn) -> Result<Child> {
     let (program, arguments) = command.split_first().expect("the command line requires a program");
-    Command::new(program).args(arguments).spawn().map_err(|source| Error::Program { program: program.clone(), source })
+    let mut started = Command::new(program);
+    if turn == Turn::AfterAllOthers {
+        // SAFETY: between fork and exec, one system call that reads a structure of plain integers.
+        unsafe { started.pre_exec(stand_back) };
+    }
+    started.args(arguments).spawn().map_err(|source| Error::Program { program: program.clone(), source })
+}
+
+fn stand_back() -> std::io::Result<()> {
+    // SAFETY: a structure of plain integers, of this process; the call reads it.
+    let code = unsafe {
+        let parameters: libc::sched_param = std::mem::zeroed();
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters)
+    };
+    if code == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 /// The program's end; signals that ask us to stop are the program's to answer.

@@ -1,12 +1,13 @@
 //! The loop: read, decide, act, record, until the source ends, the program ends, or a signal asks.
 
-use crate::actuator::{Actuator, Applied, Replacement};
+use crate::actuator::{Actuator, Applied, Effort, Replacement};
 use crate::controller::{Controller, Step};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::live::Live;
 use crate::log::Log;
 use crate::sensor::{Reading, Sensor};
+use crate::tuner::Verdict;
 use crate::units::Seconds;
 use std::io::Write;
 use std::process::Child;
@@ -24,6 +25,10 @@ pub struct Run {
     pub dry: bool,
     /// The sample interval that the rules were published with, where it matters: another one stands for it, and that is said.
     pub stands_for: Option<Duration>,
+    /// The program runs so long before the first sample: its start is not what it does.
+    pub delay: Duration,
+    /// The run ends after so many samples.
+    pub most_samples: Option<usize>,
     /// The program that the run is for: it ends with it.
     pub program: Option<Child>,
 }
@@ -35,6 +40,18 @@ pub struct Summary {
     pub decisions: usize,
     pub last: Applied,
     pub moved_pages: u64,
+    /// Why there were no more samples.
+    pub end: End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The source, or a signal asked for it.
+    Source,
+    /// The program.
+    Program,
+    /// All that was asked for has been measured.
+    Measured,
 }
 
 impl Run {
@@ -43,30 +60,38 @@ impl Run {
         let mut in_force = self.act(self.controller.share())?;
         let mut decisions = 0;
         let mut earlier: Option<Seconds> = None;
-        loop {
+        // A signal that ends the delay ends the first reading as well.
+        interrupt.sleep(self.delay)?;
+        let end = loop {
             let sample = match self.sensor.next(interrupt)? {
                 Reading::Sample(sample) => sample,
-                Reading::Interrupted => break,
+                Reading::Interrupted => break End::Source,
                 Reading::Ended if decisions == 0 => return Err(self.ended_early()),
-                Reading::Ended => break,
+                Reading::Ended => break End::Source,
             };
             let step = self.controller.observe(&sample)?;
             self.record(&step, &in_force)?;
             let interval = earlier.map(|e| sample.time_s.0 - e.0);
-            self.replace(&in_force, interval)?;
             self.note_interval(interval);
             earlier = Some(sample.time_s);
             if let Some(decision) = step.decision {
                 decisions += 1;
+                if decision.verdict == Verdict::Done {
+                    break End::Measured;
+                }
                 in_force = self.act(decision.share)?;
             }
+            self.replace(&in_force, interval)?;
             if self.program_ended()? {
-                break;
+                break End::Program;
             }
-        }
+            if self.most_samples.is_some_and(|most| self.controller.samples() >= most) {
+                break End::Measured;
+            }
+        };
         self.live.end();
         let moved_pages = self.replacement.as_ref().map_or(0, Replacement::moved_pages);
-        Ok(Summary { samples: self.controller.samples(), decisions, last: in_force, moved_pages })
+        Ok(Summary { samples: self.controller.samples(), decisions, last: in_force, moved_pages, end })
     }
 
     fn act(&mut self, share: crate::share::CxlShare) -> Result<Applied> {
@@ -85,10 +110,19 @@ impl Run {
     }
 
     fn replace(&mut self, in_force: &Applied, seconds: Option<f64>) -> Result<()> {
-        if let (Some(replacement), Some(seconds)) = (&mut self.replacement, seconds) {
-            replacement.step(in_force.share, Duration::from_secs_f64(seconds.max(0.0)))?;
+        let (Some(replacement), Some(seconds)) = (&mut self.replacement, seconds) else {
+            return Ok(());
+        };
+        match replacement.step(in_force.share, Duration::from_secs_f64(seconds.max(0.0))) {
+            // A program that has ended has no pages.
+            Err(_) if self.program_ended()? => Ok(()),
+            Err(refused) => Err(refused),
+            Ok(Effort::Rested) => Ok(()),
+            Ok(Effort::Worked) => {
+                self.controller.leave_out_next();
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Once: on a simulated machine milliseconds stand for the paper's seconds.
@@ -99,7 +133,8 @@ impl Run {
         self.stands_for = None;
         if (seconds / published.as_secs_f64() - 1.0).abs() > 0.5 {
             let here = Duration::from_secs_f64(seconds.max(0.0));
-            self.live.note(&format!("a sample every {here:?} here stands for one every {published:?} in the paper"));
+            self.live
+                .note(&format!("a sample every {here:?} of its time stands for one every {published:?} in the paper"));
         }
     }
 

@@ -4,16 +4,19 @@
 //!   perf     hardware counters, one sample an interval      (sensor/perf.rs; events.rs, pmu.rs)
 //!   replay   a JSONL file, as fast as it reads              (sensor/replay.rs)
 //!   stream   JSONL lines from a device, a pipe or stdin     (sensor/stream.rs)
+//!   simulated  the counters of the simulated machine around us (sensor/simulated.rs)
 //! ```
 
 pub mod events;
 mod perf;
 pub mod pmu;
 mod replay;
+mod simulated;
 mod stream;
 
 pub use perf::Perf;
 pub use replay::Replay;
+pub use simulated::Simulated;
 pub use stream::Stream;
 
 use crate::error::Result;
@@ -33,6 +36,7 @@ pub enum Sensor {
     Perf(Box<Perf>),
     Replay(Replay),
     Stream(Stream),
+    Simulated(Simulated),
 }
 
 impl Sensor {
@@ -42,6 +46,7 @@ impl Sensor {
             Sensor::Perf(perf) => perf.name(),
             Sensor::Replay(replay) => replay.name(),
             Sensor::Stream(stream) => stream.name(),
+            Sensor::Simulated(simulated) => simulated.name(),
         }
     }
 
@@ -51,6 +56,7 @@ impl Sensor {
             Sensor::Perf(perf) => perf.next(interrupt),
             Sensor::Replay(replay) => replay.next(interrupt),
             Sensor::Stream(stream) => stream.next(interrupt),
+            Sensor::Simulated(simulated) => simulated.next(interrupt),
         }
     }
 }

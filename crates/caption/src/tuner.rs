@@ -2,16 +2,18 @@
 //!
 //! ```text
 //!                 +-- paper:    the published rules, ratio 10:x        (tuner/paper.rs)
-//!   Observation --+                                                        --> Decision
-//!                 +-- adaptive: pattern search that knows its noise    (tuner/adaptive.rs)
+//!   Observation --+-- adaptive: pattern search that knows its noise    (tuner/adaptive.rs)   --> Decision
+//!                 +-- sweep:    each of a list of shares, once         (tuner/sweep.rs)
 //! ```
 //! Source: MICRO'23 algorithm 1 and the text below it.
 
 mod adaptive;
 mod paper;
+mod sweep;
 
 pub use adaptive::{AdaptiveSpec, AdaptiveTuner};
 pub use paper::{PaperSpec, PaperTuner};
+pub use sweep::SweepTuner;
 
 use crate::share::CxlShare;
 use serde::Serialize;
@@ -47,6 +49,10 @@ pub enum Verdict {
     Sharper,
     /// adaptive: held for long; look whether a neighbour has become better.
     Reprobe,
+    /// sweep: the next share.
+    Next,
+    /// sweep: there is none; the run ends.
+    Done,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,6 +65,7 @@ pub struct Decision {
 pub enum Tuner {
     Paper(PaperTuner),
     Adaptive(AdaptiveTuner),
+    Sweep(SweepTuner),
 }
 
 impl Tuner {
@@ -67,6 +74,7 @@ impl Tuner {
         match self {
             Tuner::Paper(tuner) => tuner.share(),
             Tuner::Adaptive(tuner) => tuner.share(),
+            Tuner::Sweep(tuner) => tuner.share(),
         }
     }
 
@@ -75,6 +83,7 @@ impl Tuner {
         match self {
             Tuner::Paper(tuner) => tuner.decide(observed.mean),
             Tuner::Adaptive(tuner) => tuner.decide(observed),
+            Tuner::Sweep(tuner) => tuner.decide(),
         }
     }
 }
@@ -92,6 +101,8 @@ impl std::fmt::Display for Verdict {
             Verdict::Changed => "changed",
             Verdict::Sharper => "sharper",
             Verdict::Reprobe => "reprobe",
+            Verdict::Next => "next",
+            Verdict::Done => "done",
         })
     }
 }

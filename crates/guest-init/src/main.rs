@@ -19,6 +19,7 @@ mod program;
 mod protocol;
 mod srat;
 mod stdio;
+mod steering;
 mod terminal;
 mod tiering;
 mod tree;
@@ -123,6 +124,9 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
     events.send(&Event::Ready { kernel, nodes: srat::parse(&table)?, regions })?;
 
     run.placement.write_weights()?;
+    if run.steers {
+        steering::allow(run.uid, run.gid)?;
+    }
     let mut log = KernelLog::from_now()?;
     let Ends { given, stdin: pipe, stdout, stderr, terminal } = match stdio::ends(run)? {
         Ok(ends) => ends,

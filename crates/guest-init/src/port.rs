@@ -13,7 +13,7 @@ const PORTS: &str = "/sys/class/virtio-ports";
 const ATTEMPTS: u32 = 2000;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The four ports of scripts and supervisor: python/cxlab/machine/qemu.py.
+/// The ports of init and supervisor: python/cxlab/machine/qemu.py.
 pub struct Ports {
     pub control: File,
     pub stdin: File,
@@ -33,13 +33,15 @@ impl Ports {
 }
 
 fn open(name: &'static str) -> Result<File> {
+    let device = device(name)?;
+    OpenOptions::new().read(true).write(true).open(&device).doing(|| format!("opening {}", device.display()))
+}
+
+/// The device file of a port.
+pub fn device(name: &'static str) -> Result<PathBuf> {
     for _ in 0..ATTEMPTS {
         if let Some(device) = find(name).doing(|| format!("listing {PORTS}"))? {
-            return OpenOptions::new()
-                .read(true)
-                .write(true)
-                .open(&device)
-                .doing(|| format!("opening {}", device.display()));
+            return Ok(device);
         }
         sleep(PAUSE);
     }

@@ -116,6 +116,8 @@ pub struct Run {
     pub tiering: Option<Tiering>,
     /// standard input, output and error are one terminal
     pub terminal: Option<terminal::Size>,
+    /// the program is a placement controller: it may set the system's weights and open the controller's ports
+    pub steers: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -214,11 +216,12 @@ mod tests {
     #[test]
     fn requests_are_read_as_the_host_writes_them() {
         let file = r#"{"argv":["/bin/echo",[255,104]],"cwd":"/","uid":1,"gid":2,"groups":[3],"env":[["A","b"]],
-            "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"regions":[],"swap":false,"tiering":null,
-            "terminal":{"rows":24,"columns":80},"date":1700000000}"#;
+            "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"steers":true,"regions":[],
+            "swap":false,"tiering":null,"terminal":{"rows":24,"columns":80},"date":1700000000}"#;
         let run: Run = serde_json::from_str(file).unwrap();
         assert_eq!(run.argv[1].clone().into_bytes(), b"\xffh");
         assert_eq!(run.placement, Placement::WeightedInterleave(vec![(0, 3), (1, 1)]));
+        assert!(run.steers && !run.keep);
         assert!(matches!(run.stdin, Stdin::Stream));
         let input = serde_json::from_str(r#"{"input":{"primed":5,"ended":true}}"#).unwrap();
         assert!(matches!(input, Request::Input(StreamStart { primed: 5, ended: true })));

@@ -337,6 +337,11 @@ impl Core {
                 self.in_hand = Some(Step::End);
                 return Ok(Some(Pause::Ended));
             }
+            // Whoever looks at the machine when it has answered gives the answer.
+            Step::Mark { marker: Marker::Counters } => {
+                self.stats.counter_reads.increment();
+                return Ok(Some(Pause::Answered));
+            }
             Step::Mark { .. } => {}
         }
         Ok(None)

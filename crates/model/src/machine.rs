@@ -310,6 +310,8 @@ impl Machine {
             if request.op == Op::Load {
                 self.loads[core].count(&request);
             }
+        } else if request.op == Op::Load {
+            self.loads[core].count_llc(&request, latency);
         }
         self.cores[core].fill(request.line, request.op, latency, now, &mut self.shared)?;
         Ok(core)

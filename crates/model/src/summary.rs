@@ -1,8 +1,10 @@
 //! The summary of a run: what `--json` writes, for people and programs.
 
+mod counters;
 mod series;
 mod tree;
 
+pub use counters::{Counters, Sample};
 pub use series::Series;
 pub use tree::Part;
 

@@ -1,6 +1,8 @@
 //! A job: run the model on a stream of records, keep a partial summary on disk, give the whole one back.
 
-use std::os::fd::BorrowedFd;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{BorrowedFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,7 +16,7 @@ use cxlab_access::{Consumer, Peer, Ring};
 use cxlab_kernel::Time;
 use cxlab_model::frontend::{Answers, Guest, Live, Replay};
 use cxlab_model::machine::{AddressRange, Region, Retraining, Timeline};
-use cxlab_model::summary::{Part, Series, Summary};
+use cxlab_model::summary::{Counters, Part, Series, Summary};
 use cxlab_model::{Machine, MachineSpec, ModelError};
 
 /// Between two partial summaries.
@@ -39,6 +41,8 @@ struct LiveJob {
     /// where to record the stream, if it is wanted
     record: Option<PathBuf>,
     timeline: Option<Window>,
+    /// descriptor of the counters' port, inherited, if the guest has one
+    counters_fd: Option<i32>,
 }
 
 /// What a timeline shows, and where it is written.
@@ -128,9 +132,11 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     }
     let mut partial = Partial::new(&job.out);
     let mut series = Series::new(&machine);
+    let mut counters = job.counters_fd.map(CountersPort::new);
     let mut guest = Guest::new(live, job.cpus);
     guest.run(&mut machine, |machine| {
         series.look(machine);
+        counters.as_mut().map_or(Ok(()), |counters| counters.look(machine))?;
         partial.look(machine)
     })?;
     let live = guest.into_source();
@@ -181,6 +187,32 @@ fn stop_on_signal() -> Result<&'static AtomicBool, ModelError> {
     // The flag lives as long as the process, as the handler does.
     let kept: &'static Arc<AtomicBool> = Box::leak(Box::new(stop));
     Ok(kept)
+}
+
+/// Answers a program in the guest that asks for the machine's counters; the guest stands still until it has them.
+struct CountersPort {
+    port: File,
+    counters: Counters,
+    /// answered so far
+    answered: u64,
+}
+
+impl CountersPort {
+    fn new(descriptor: i32) -> CountersPort {
+        // SAFETY: the supervisor passes a descriptor that stays open for as long as this process runs, and only we use it.
+        let port = unsafe { File::from_raw_fd(descriptor) };
+        CountersPort { port, counters: Counters::default(), answered: 0 }
+    }
+
+    fn look(&mut self, machine: &Machine) -> Result<(), ModelError> {
+        let asked = machine.cores().iter().map(|core| core.stats.counter_reads.get()).sum();
+        while self.answered < asked {
+            self.answered += 1;
+            let line = serde_json::to_string(&self.counters.read(machine)).expect("plain data is JSON") + "\n";
+            self.port.write_all(line.as_bytes()).map_err(|cause| ModelError::Ring { cause })?;
+        }
+        Ok(())
+    }
 }
 
 /// The summary so far, on disk about once a second, whole or not at all.

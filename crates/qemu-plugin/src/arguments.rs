@@ -1,4 +1,5 @@
-//! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`.
+//! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`,
+//! and `counters=<port>`.
 
 use std::os::fd::RawFd;
 
@@ -43,16 +44,18 @@ pub struct Arguments {
     pub vcpus: usize,
     /// how far a vCPU may be ahead of the one that is most behind [ps]
     pub skew_ps: u64,
+    /// number of the serial port that the model answers a program in, if there is one
+    pub counters: Option<u16>,
 }
 
-const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, poison=<window>:<bytes>, vcpus=<1 to 8>, \
-                     skew=<ps>";
+const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, \
+                     poison=<window>:<bytes>, vcpus=<1 to 8>, skew=<ps>, counters=<port>";
 
 impl Arguments {
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let (mut ring, mut detail, mut tsc_hz) = (None, None, None);
         let (mut step_ps, mut idle, mut windows) = (1000, Idle::Jump, 0);
-        let (mut vcpus, mut skew_ps) = (1, 2_000_000);
+        let (mut vcpus, mut skew_ps, mut counters) = (1, 2_000_000, None);
         let mut poison = Vec::new();
         for word in words {
             let refuse = || format!("`{word}` is no argument; valid: {VALID}");
@@ -75,6 +78,7 @@ impl Arguments {
                     vcpus = count.parse().ok().filter(|n| (1..=Vcpu::MOST).contains(n)).ok_or_else(refuse)?;
                 }
                 ("skew", ps) => skew_ps = ps.parse().ok().filter(|ps| *ps > 0).ok_or_else(refuse)?,
+                ("counters", port) => counters = Some(port.parse().ok().filter(|port| *port > 0).ok_or_else(refuse)?),
                 _ => return Err(refuse()),
             }
         }
@@ -89,6 +93,7 @@ impl Arguments {
             poison,
             vcpus,
             skew_ps,
+            counters,
         })
     }
 }
@@ -107,11 +112,14 @@ mod tests {
         assert_eq!((arguments.ring, arguments.detail, arguments.tsc_hz), (7, Detail::Marker, 2_400_000_000));
         assert_eq!((arguments.step_ps, arguments.idle, arguments.windows), (1000, Idle::Pace, 2));
         assert_eq!((arguments.vcpus, arguments.skew_ps), (4, 500_000));
+        assert_eq!(arguments.counters, None);
+        assert_eq!(parse("ring=7,detail=all,tsc=1,counters=5").unwrap().counters, Some(5));
         for (text, wanted) in [
             ("detail=all,tsc=1", "`ring=` is missing"),
             ("ring=7,detail=some,tsc=1", "`detail=some` is no argument"),
             ("ring=7,detail=all,tsc=0", "`tsc=0`"),
             ("ring=7,detail=all,tsc=1,vcpus=9", "`vcpus=9`"),
+            ("ring=7,detail=all,tsc=1,counters=0", "`counters=0`"),
             ("ring", "`ring` is no argument"),
         ] {
             assert!(parse(text).unwrap_err().contains(wanted), "{text}");

@@ -43,7 +43,8 @@ pub struct Requests {
 
 static QUEUES: Mutex<Vec<Queue>> = Mutex::new(Vec::new());
 
-fn find_queues() -> Vec<Queue> {
+/// QEMU's virtio devices: the name of the kind, the path in the object tree.
+pub fn devices(_lock: &BigLock) -> Vec<(String, CString)> {
     let mut found = Vec::new();
     // SAFETY: a QMP command's implementation, under the big lock; the list is freed by its own function.
     unsafe {
@@ -51,11 +52,8 @@ fn find_queues() -> Vec<Queue> {
         let mut entry = list;
         while !entry.is_null() {
             let info = &*(*entry).value;
-            let name = CStr::from_ptr(info.name).to_string_lossy();
-            let path = CStr::from_ptr(info.path);
-            for (_, count) in ASKED.iter().filter(|(asked, _)| *asked == name) {
-                found.extend((0..*count).map(|number| Queue { path: path.to_owned(), number, answered: 0 }));
-            }
+            found
+                .push((CStr::from_ptr(info.name).to_string_lossy().into_owned(), CStr::from_ptr(info.path).to_owned()));
             entry = (*entry).next;
         }
         (functions().qapi_free_VirtioInfoList)(list);
@@ -63,25 +61,40 @@ fn find_queues() -> Vec<Queue> {
     found
 }
 
+fn find_queues(lock: &BigLock) -> Vec<Queue> {
+    let asked = |(name, path): (String, CString)| {
+        let count = ASKED.iter().find(|(asked, _)| *asked == name).map_or(0, |(_, count)| *count);
+        (0..count).map(move |number| Queue { path: path.clone(), number, answered: 0 })
+    };
+    devices(lock).into_iter().flat_map(asked).collect()
+}
+
+/// Requests of a queue: taken and not yet returned, and returned since it was set up, modulo 2^16.
+pub fn status(path: &CStr, number: u16, _lock: &BigLock) -> Option<(u32, u16)> {
+    // SAFETY: a QMP command's implementation, under the big lock; its result is freed by its own function.
+    unsafe {
+        let status = (functions().qmp_x_query_virtio_queue_status)(path.as_ptr(), number, std::ptr::null_mut());
+        if status.is_null() {
+            return None;
+        }
+        let counts = ((*status).inuse, (*status).used_idx);
+        (functions().qapi_free_VirtQueueStatus)(status);
+        Some(counts)
+    }
+}
+
 /// Look at the queues that carry requests.
-pub fn look(_lock: &BigLock) -> Requests {
+pub fn look(lock: &BigLock) -> Requests {
     let mut queues = QUEUES.lock().expect("nobody panics with it");
     if queues.is_empty() {
-        *queues = find_queues();
+        *queues = find_queues(lock);
     }
     let mut requests = Requests::default();
     for queue in queues.iter_mut() {
-        // SAFETY: a QMP command's implementation, under the big lock; its result is freed by its own function.
-        unsafe {
-            let query = functions().qmp_x_query_virtio_queue_status;
-            let status = query(queue.path.as_ptr(), queue.number, std::ptr::null_mut());
-            if !status.is_null() {
-                let answered = (*status).used_idx;
-                requests.in_flight += u64::from((*status).inuse);
-                requests.answered += u64::from(answered.wrapping_sub(queue.answered));
-                queue.answered = answered;
-                (functions().qapi_free_VirtQueueStatus)(status);
-            }
+        if let Some((in_flight, answered)) = status(&queue.path, queue.number, lock) {
+            requests.in_flight += u64::from(in_flight);
+            requests.answered += u64::from(answered.wrapping_sub(queue.answered));
+            queue.answered = answered;
         }
     }
     requests

@@ -9,6 +9,7 @@
 //!   clock.rs      the guest's virtual clock and time-stamp counter read from here
 //!   idle.rs       nothing to do: jump to the next timer; a request in flight: stand still
 //!   device.rs     are requests in flight?
+//!   counters.rs   a program asks for the machine's counters: stand still until they are in its port
 //!   mode.rs       is there detail now?
 //!   turns.rs      which vCPU runs, and until when
 //!   region.rs     detail begins and ends: markers, flushing translations
@@ -25,6 +26,7 @@
 mod api;
 mod arguments;
 mod clock;
+mod counters;
 mod device;
 mod idle;
 mod mode;
@@ -77,6 +79,7 @@ fn install(id: PluginId, arguments: &arguments::Arguments) -> Result<(), String>
     clock::start(arguments);
     region::start(arguments);
     window::start(arguments);
+    counters::start(arguments);
     // SAFETY: the functions live as long as the process, and match the interface's types.
     unsafe {
         api::qemu_plugin_register_vcpu_init_cb(id, vcpu_init);

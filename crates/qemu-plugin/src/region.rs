@@ -12,7 +12,7 @@ use cxlab_access::Marker;
 
 use crate::arguments::{Arguments, Detail};
 use crate::qemu::{self, Cpu};
-use crate::{idle, mode, stream};
+use crate::{counters, idle, mode, stream};
 
 static DETAIL: OnceLock<Detail> = OnceLock::new();
 /// id of the marker that the next region begins with
@@ -28,6 +28,7 @@ enum Effect {
     Begin,
     End,
     Tell,
+    AskCounters,
     Nothing,
 }
 
@@ -39,6 +40,7 @@ fn effect(detail: Detail, marker: Marker, in_detail: bool) -> Effect {
         }
         (Detail::Off, _) => Effect::Nothing,
         (_, Marker::ProgramStart | Marker::ProgramEnd) => Effect::Tell,
+        (_, Marker::Counters) if in_detail => Effect::AskCounters,
         // With detail for the whole program its own markers narrow nothing; told, the end of a region would cut
         // its block.
         _ => Effect::Nothing,
@@ -59,6 +61,7 @@ pub unsafe extern "C" fn on_marker(vcpu: u32, data: *mut c_void) {
             qemu::run_exclusively(vcpu as usize, flush);
         }
         Effect::Tell => stream::with(|stream| stream.mark(vcpu as usize, marker)),
+        Effect::AskCounters => counters::ask(|| stream::with(|stream| stream.mark(vcpu as usize, marker))),
         Effect::Nothing => {}
     }
 }

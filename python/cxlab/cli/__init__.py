@@ -16,6 +16,7 @@ COMMANDS = {
     "bench": "cxlab.cli.bench",
     "boot": "cxlab.cli.boot",
     "calibrate": "cxlab.cli.calibrate",
+    "caption": "cxlab.cli.caption",
     "doctor": "cxlab.cli.doctor",
     "machines": "cxlab.cli.machines",
     "plan": "cxlab.cli.plan",
@@ -61,7 +62,7 @@ def main() -> None:
         error.show()
         asked = error.ctx.info_name if isinstance(error, click.UsageError) and error.ctx is not None else None
         # Statuses below 125 are the program's own.
-        sys.exit(OWN_ERROR if asked in ("run", "boot") else error.exit_code)
+        sys.exit(OWN_ERROR if asked in ("run", "boot", "caption") else error.exit_code)
     except MachineError as error:
         click.echo(f"cxlab: {error}", err=True)
         sys.exit(OWN_ERROR)

@@ -69,6 +69,7 @@ REQUIREMENTS: dict[str, Callable[[], str]] = {
     "SeaBIOS": _bios,
     f"guest kernel {kernel_image.SERIES}": _kernel,
     "guest init": _artefact(artefacts.GUEST_INIT),
+    "placement controller": _artefact(artefacts.CAPTION),
     "QEMU plugin": _artefact(artefacts.QEMU_PLUGIN),
     "timing model": _model,
 }

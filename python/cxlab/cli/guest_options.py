@@ -1,4 +1,4 @@
-"""Options that `cxlab run` and `cxlab boot` share: which machine, how Linux sees it, what is timed, kept."""
+"""Options that the commands with a guest share: which machine, how Linux sees it, what is timed, kept."""
 
 from __future__ import annotations
 

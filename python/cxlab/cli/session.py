@@ -1,4 +1,4 @@
-"""A session with a guest: what `cxlab run` and `cxlab boot` do once they know what is to run in it."""
+"""A session with a guest: what `cxlab run`, `boot` and `caption` do once they know what is to run in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import pwd
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -50,6 +50,8 @@ class Asked:
     terminal: bool = False
     #: copy written files here
     keep: Path | None = None
+    #: the program is a placement controller: what takes its log, once there is a folder for it
+    steering: Callable[[RunDirectory, Progress], Callable[[bytes], None]] | None = None
 
 
 def run(options: GuestOptions, asked: Asked) -> int:
@@ -65,8 +67,11 @@ def run(options: GuestOptions, asked: Asked) -> int:
 
         with keeping as kept:
             request = request.keeping(kept.arriving if kept is not None else None)
+            progress = Progress(directory.partial_summary)
+            if asked.steering is not None:
+                request = replace(request, steering=asked.steering(directory, progress))
             write_json(directory.config, summary.config(request, qemu_version))
-            outcome = supervisor.run(request, directory, interruption, Progress(directory.partial_summary))
+            outcome = supervisor.run(request, directory, interruption, progress)
             if kept is not None and outcome.exit is not None and outcome.complete:
                 kept.accept(outcome.exit.files)
 

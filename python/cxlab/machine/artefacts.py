@@ -1,4 +1,4 @@
-"""What ``make build`` puts beside the package: the guest's init, the QEMU plugin, the microbenchmark memo."""
+"""What ``make build`` puts beside the package: programs for the guest, the QEMU plugin."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from cxlab.machine.errors import NotBuilt
 
 FOLDER = Path(__file__).resolve().parent.parent / "bin"
 GUEST_INIT = FOLDER / "cxlab-guest-init"
+CAPTION = FOLDER / "cxlab-caption"
 QEMU_PLUGIN = FOLDER / "libcxlab_qemu_plugin.so"
 MEMO = FOLDER / "cxlab-memo"
 

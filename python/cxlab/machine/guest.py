@@ -99,6 +99,8 @@ class SetUp:
     terminal: tuple[int, int] | None
     #: written files are copied to the share `keep`
     keep: bool
+    #: the program is a placement controller
+    steers: bool
     #: the host's [s since 1970]
     date: float
 
@@ -129,6 +131,7 @@ def run_file(program: Program, stdin: Input, set_up: SetUp) -> bytes:
         "placement": program.placement.policy,
         "stdin": wire_input,
         "keep": set_up.keep,
+        "steers": set_up.steers,
         "regions": set_up.regions,
         "swap": set_up.swap,
         "tiering": None if set_up.scan_period_ms is None else {"scan_period_ms": set_up.scan_period_ms},

@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import socket
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from cxlab.machine import guest, qemu
@@ -22,12 +23,14 @@ SILENCE_MS = 10
 class Ports:
     """Socket pairs: QEMU has one end, the supervisor the other; no file on any disk."""
 
+    #: the guest's ports
+    names: Sequence[str] = qemu.PORTS
     host: dict[str, socket.socket] = field(default_factory=dict)
     qemu: dict[str, socket.socket] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the pairs."""
-        for name in qemu.PORTS:
+        for name in self.names:
             self.host[name], self.qemu[name] = socket.socketpair()
 
     def close_qemu_ends(self) -> None:
@@ -69,6 +72,23 @@ def _receive(source: socket.socket) -> bytes:
         return source.recv(CHUNK)
     except ConnectionResetError:
         return b""
+
+
+@dataclass
+class LogPort:
+    """Lines of JSON from the guest's placement controller, each given on as it comes."""
+
+    socket: socket.socket
+    record: Callable[[bytes], None]
+    _partial: bytes = b""
+
+    def receive(self) -> bool:
+        """Give on what has come; False once QEMU has closed its end."""
+        data = _receive(self.socket)
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        for line in lines:
+            self.record(line)
+        return bool(data)
 
 
 @dataclass

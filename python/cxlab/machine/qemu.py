@@ -28,6 +28,9 @@ HOW_TO_GET = (
 
 #: Ports of the guest, in the order of their numbers on the bus: crates/guest-init/src/port.rs.
 PORTS = ("control", "stdin", "stdout", "stderr")
+#: With a placement controller in the guest: crates/guest-init/src/steering.rs.
+COUNTERS, CAPTION_LOG = "counters", "caption-log"
+STEERING_PORTS = (*PORTS, COUNTERS, CAPTION_LOG)
 
 KERNEL_ARGUMENTS = (
     "console=ttyS0",
@@ -101,6 +104,8 @@ class Plugin:
     skew_ps: int
     #: jump: an idle guest is at its next timer at once; pace: no faster than the host, somebody may type
     idle: str
+    #: number of the port that the model answers a placement controller in
+    counters: int | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ class Command:
     cpus: int
     kernel: Path
     initramfs: Path
-    #: descriptors of the ports' sockets, by name
+    #: descriptors of the ports' sockets, by name, in the order of their numbers
     ports: dict[str, int]
     #: the serial console is written here
     console: Path
@@ -251,7 +256,7 @@ class Command:
 
     def _ports(self) -> list[str]:
         arguments = ["-device", _option("virtio-serial-pci", bus="pcie.0", id="ports", ioeventfd="off")]
-        for number, name in enumerate(PORTS, start=1):
+        for number, name in enumerate(self.ports, start=1):
             port = _option("virtserialport", bus="ports.0", nr=number, chardev=name, name=f"cxlab.{name}")
             arguments += ["-chardev", _option("socket", id=name, fd=self.ports[name]), "-device", port]
         return arguments
@@ -263,6 +268,8 @@ class Command:
         settings |= {"idle": self.plugin.idle, "vcpus": self.cpus, "skew": self.plugin.skew_ps}
         if self.topology.windows:
             settings["windows"] = len(self.topology.windows)
+        if self.plugin.counters is not None:
+            settings["counters"] = self.plugin.counters
         # The same key for each line: no dictionary holds that.
         poison = "".join(f",poison={line.window}:{line.offset}" for line in self.poison)
         return ["-plugin", _option(str(self.plugin.path).replace(",", ",,"), **settings) + poison]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,8 @@ class Request:
     swap_bytes: int | None = None
     #: the program's standard streams are this terminal
     terminal: bool = False
+    #: the program is a placement controller: takes each line of its log
+    steering: Callable[[bytes], None] | None = None
 
     def keeping(self, folder: Path | None) -> Request:
         """The same with a folder for written files."""

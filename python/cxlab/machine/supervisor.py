@@ -20,7 +20,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from cxlab.machine.errors import (
     QemuDied,
 )
 from cxlab.machine.interruption import Interrupted, Interruption
-from cxlab.machine.ports import ControlPort, InputStream, OutputStream, Ports
+from cxlab.machine.ports import ControlPort, InputStream, LogPort, OutputStream, Ports
 from cxlab.machine.process import Process
 from cxlab.machine.progress import PERIOD, Progress
 from cxlab.machine.raw_terminal import ESCAPE, RawTerminal
@@ -92,7 +92,8 @@ class _Session:
         self.qemu: Process | None = None
         self.model: Process | None = None
         self.ring: int | None = None
-        self.ports = Ports()
+        steers = request.steering is not None
+        self.ports = Ports(qemu.STEERING_PORTS if steers else qemu.PORTS)
         resources.callback(self.ports.close)
         self.selector = resources.enter_context(selectors.PollSelector())
         self.initramfs, self.qemu_said, self.model_result, self.model_said = (
@@ -105,6 +106,9 @@ class _Session:
             name: OutputStream(name, self.ports.host[name], descriptor)
             for name, descriptor in (("stdout", 1), ("stderr", 2))
         }
+        self.log: LogPort | None = None
+        if request.steering is not None:
+            self.log = LogPort(self.ports.host[qemu.CAPTION_LOG], request.steering)
         self.input = standard_input.classify()
         self.stream: InputStream | None = None
         self.terminal = RawTerminal() if request.terminal else None
@@ -149,13 +153,15 @@ class _Session:
                 stdin=self.job.read_end,
                 stdout=self.model_result,
                 stderr=self.model_said,
-                inherit=ring,
+                inherit=[*ring, *self._counters()],
             )
             self._watch(self.model.pidfd, self._model_ended)
         self._watch(self.qemu.pidfd, self._qemu_ended)
         self._watch(self.control.socket.fileno(), self._control)
         for output in self.outputs.values():
             self._watch(output.socket.fileno(), partial(self._output, output))
+        if self.log is not None:
+            self._watch(self.log.socket.fileno(), partial(self._log, self.log))
 
     def _initramfs(self) -> Path:
         """Init, and the program that it is to run."""
@@ -166,6 +172,7 @@ class _Session:
             scan_period_ms=request.scan_period_ms,
             terminal=None if self.terminal is None else self.terminal.size(),
             keep=request.keep is not None,
+            steers=request.steering is not None,
             date=time.time(),
         )
         run = guest.run_file(request.program, self.input, set_up)
@@ -182,7 +189,12 @@ class _Session:
         os.ftruncate(self.ring, model().ring_bytes())
         typed = isinstance(self.input, guest.StreamInput) and os.isatty(0)
         idle = "pace" if typed else "jump"
-        return qemu.Plugin(path, self.ring, self.request.detail, self.request.skew_ps, idle)
+        counters = None if self.log is None else qemu.STEERING_PORTS.index(qemu.COUNTERS) + 1
+        return qemu.Plugin(path, self.ring, self.request.detail, self.request.skew_ps, idle, counters)
+
+    def _counters(self) -> list[int]:
+        """The model's end of the counters' port, if the guest has one."""
+        return [] if self.log is None else [self.ports.host[qemu.COUNTERS].fileno()]
 
     def _watch(self, descriptor: int, handler: Callable[[], None]) -> None:
         self.selector.register(descriptor, selectors.EVENT_READ, handler)
@@ -276,6 +288,7 @@ class _Session:
             "out": str(self.directory.path),
             "record": None if self.request.record is None else str(self.request.record),
             "timeline": None if self.request.timeline is None else self.request.timeline.job(),
+            "counters_fd": next(iter(self._counters()), None),
         }
         return json.dumps(job).encode() + b"\n"
 
@@ -302,6 +315,10 @@ class _Session:
         if output.broken is not None and before is None:
             self.outcome.broken_streams[output.name] = output.broken
             self.control.send(guest.close_line(output.name))
+
+    def _log(self, log: LogPort) -> None:
+        if not log.receive():
+            self.selector.unregister(log.socket.fileno())
 
     def _qemu_ended(self) -> None:
         """Too early, whoever ended it."""
@@ -330,6 +347,14 @@ class _Session:
                     pass
             except BlockingIOError:
                 pass
+        self._drain_log()
+
+    def _drain_log(self) -> None:
+        if self.log is not None:
+            self.log.socket.setblocking(False)
+            with suppress(BlockingIOError):
+                while self.log.receive():
+                    pass
 
     def _model_ended(self) -> None:
         assert self.model is not None
@@ -402,6 +427,7 @@ class _Session:
 
     def finish(self) -> Outcome:
         """What there is to report."""
+        self._drain_log()
         outcome = self.outcome
         outcome.total_seconds = time.monotonic() - self.started
         processes = [process for process in (self.qemu, self.model) if process is not None]

@@ -21,6 +21,8 @@ const PAGE: u64 = 4096;
 const HUGE: u64 = 2 << 20;
 /// Units looked at in one go.
 const BATCH: usize = 256;
+/// Steps to rest after a round that found every page in its place: looking costs the program's time, too.
+const RESTS: u32 = 64;
 /// Bytes looked at for each byte that may move: a balanced process must not be searched through at every interval.
 const LOOKS: u64 = 64;
 
@@ -29,6 +31,31 @@ pub struct ReplacementSpec {
     pub pid: u32,
     /// Moved at most [B/s].
     pub rate: u64,
+}
+
+/// What a step came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// All was in its place not long ago.
+    Rested,
+    /// Pages were looked at, and perhaps moved: what is sampled meanwhile is the controller's work, too.
+    Worked,
+}
+
+/// What a step moves, in one call: each waits until no processor holds a page back (lru_cache_disable in mm/swap.c).
+#[derive(Debug, Default)]
+struct Moves {
+    addresses: Vec<u64>,
+    /// One for each address.
+    nodes: Vec<i32>,
+    /// CXL pages owed by rounding in the batches before: from 0, so that a round finds what the one before left.
+    carry: f64,
+}
+
+impl Moves {
+    fn bytes(&self) -> u64 {
+        self.addresses.len() as u64 * PAGE
+    }
 }
 
 #[derive(Debug)]
@@ -40,15 +67,15 @@ pub struct Replacement {
     cursor: u64,
     /// What the rate allows and was not used [B].
     allowance: u64,
-    /// CXL pages owed by rounding in the batches before.
-    carry: f64,
+    /// Where all pages are in their places, and how many steps ago that was seen.
+    balanced: Option<(CxlShare, u32)>,
     moved_pages: u64,
 }
 
 impl Replacement {
     /// CAP060 where the process's memory may not be looked at.
     pub fn new(spec: ReplacementSpec, root: Root, topology: Topology) -> Result<Replacement> {
-        let replacement = Replacement { spec, root, topology, cursor: 0, allowance: 0, carry: 0.0, moved_pages: 0 };
+        let replacement = Replacement { spec, root, topology, cursor: 0, allowance: 0, balanced: None, moved_pages: 0 };
         replacement.ranges()?;
         Ok(replacement)
     }
@@ -57,26 +84,42 @@ impl Replacement {
         self.moved_pages
     }
 
-    /// Walks on for an interval's worth of bytes, at most once round. Returns the pages moved.
-    pub fn step(&mut self, share: CxlShare, interval: Duration) -> Result<u64> {
+    /// Walks on for an interval's worth of bytes, at most once round, and moves what is out of place.
+    pub fn step(&mut self, share: CxlShare, interval: Duration) -> Result<Effort> {
         let earned = (self.spec.rate as f64 * interval.as_secs_f64()) as u64;
         // No more than one second is saved up: an idle controller must not end in a burst.
         self.allowance = (self.allowance + earned).min(self.spec.rate.max(HUGE));
+        if self.rests(share) {
+            return Ok(Effort::Rested);
+        }
         let mut looks = self.allowance.saturating_mul(LOOKS);
-        let mut moved = 0;
+        let mut whole_round = true;
+        let mut moves = Moves::default();
         for batch in self.round()?.chunks(BATCH) {
             let bytes = batch.iter().map(Unit::bytes).sum();
-            if self.allowance < PAGE || looks == 0 {
+            if self.allowance < moves.bytes() + PAGE || looks == 0 {
+                whole_round = false;
                 break;
             }
             looks = looks.saturating_sub(bytes);
-            let pages = self.balance(batch, share)?;
-            self.allowance = self.allowance.saturating_sub(pages * PAGE);
-            moved += pages;
+            whole_round &= self.balance(batch, share, &mut moves)?;
             self.cursor = batch.last().map_or(0, |last| last.end);
         }
+        let moved = self.relocate(&moves)?;
+        self.allowance = self.allowance.saturating_sub(moved * PAGE);
+        self.balanced = (whole_round && moved == moves.addresses.len() as u64).then_some((share, 0));
         self.moved_pages += moved;
-        Ok(moved)
+        Ok(Effort::Worked)
+    }
+
+    fn rests(&mut self, share: CxlShare) -> bool {
+        match &mut self.balanced {
+            Some((at, steps)) if *at == share && *steps < RESTS => {
+                *steps += 1;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Every unit of the process, from the cursor round to it.
@@ -86,22 +129,22 @@ impl Replacement {
         Ok([&all[from..], &all[..from]].concat())
     }
 
-    fn balance(&mut self, units: &[Unit], share: CxlShare) -> Result<u64> {
+    /// Adds what a batch has out of place; false where the rate does not allow all of it.
+    fn balance(&self, units: &[Unit], share: CxlShare, moves: &mut Moves) -> Result<bool> {
         let sides = self.sides(units)?;
-        let (moves, carry) = plan_moves(&sides, share, self.carry);
-        self.carry = carry;
-        let (mut addresses, mut nodes) = (Vec::new(), Vec::new());
-        for (nth, index) in moves.into_iter().enumerate() {
+        let (chosen, owed) = plan_moves(&sides, share, moves.carry);
+        moves.carry = owed;
+        for (nth, index) in chosen.into_iter().enumerate() {
             let pages = units[index].addresses();
-            if (addresses.len() + pages.len()) as u64 * PAGE > self.allowance {
-                break;
+            if moves.bytes() + pages.len() as u64 * PAGE > self.allowance {
+                return Ok(false);
             }
             let to = if sides[index] == Some(true) { &self.topology.ddr } else { &self.topology.cxl };
             let node = to.iter().nth(nth % to.len()).expect("a topology has both kinds");
-            nodes.extend(pages.iter().map(|_| node as i32));
-            addresses.extend(pages);
+            moves.nodes.extend(pages.iter().map(|_| node as i32));
+            moves.addresses.extend(pages);
         }
-        self.relocate(&addresses, &nodes)
+        Ok(true)
     }
 
     /// For each unit whether most of its resident pages are on CXL; none where none is on a node that we know.
@@ -120,7 +163,7 @@ impl Replacement {
 
     /// Pages that are on their node now and were not before. Looked at again after the call: a huge page's other pages are
     /// refused by name, and move all the same.
-    fn relocate(&self, addresses: &[u64], nodes: &[i32]) -> Result<u64> {
+    fn relocate(&self, Moves { addresses, nodes, .. }: &Moves) -> Result<u64> {
         if addresses.is_empty() {
             return Ok(0);
         }

@@ -11,9 +11,9 @@ use cxlab_caption::interrupt::Interrupt;
 use cxlab_caption::live::Live;
 use cxlab_caption::log::{Header, Log};
 use cxlab_caption::mempolicy::Policy;
-use cxlab_caption::place;
-use cxlab_caption::run;
-use cxlab_caption::sensor::{Perf, Replay, Sensor, Stream};
+use cxlab_caption::place::{self, Turn};
+use cxlab_caption::run::{self, End};
+use cxlab_caption::sensor::{Perf, Replay, Sensor, Simulated, Stream};
 use cxlab_caption::share::CxlShare;
 use cxlab_caption::topology::Topology;
 use cxlab_caption::tuner::{AdaptiveTuner, PaperSpec, PaperTuner, Tuner};
@@ -31,7 +31,7 @@ const PUBLISHED_INTERVAL: Duration = Duration::from_secs(1);
 /// The old weights come back on exit, ctrl-C and crash.
 #[derive(Args)]
 pub struct Run {
-    /// Published rules and constants (ratio 10:x), or a search that knows its noise
+    /// Published rules and constants (ratio 10:x), a search that knows its noise, or each of --shares once
     #[arg(long, value_enum, default_value_t = Mode::Adaptive)]
     mode: Mode,
 
@@ -59,12 +59,12 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     control: Option<PathBuf>,
 
-    /// Also move the resident pages of this process
+    /// Move the resident pages of this process [default, with --move-rate: of the program]
     #[arg(long, requires = "move_rate", conflicts_with = "command")]
     pid: Option<u32>,
 
-    /// How fast, as 100MB/s
-    #[arg(long, value_parser = machine::rate, value_name = "RATE", requires = "pid")]
+    /// Also move resident pages, as fast as this: 100MB/s
+    #[arg(long, value_parser = machine::rate, value_name = "RATE")]
     move_rate: Option<u64>,
 
     /// Print what would be written; write nothing
@@ -84,6 +84,7 @@ pub struct Run {
 enum Mode {
     Paper,
     Adaptive,
+    Sweep,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -95,16 +96,23 @@ enum Climb {
 impl Run {
     pub fn execute(self) -> Result<u8> {
         let topology = self.machine.topology(self.dry_run)?;
+        self.check_target()?;
         let tuner = self.tuner(&topology)?;
         let objective = self.objective()?;
         let sensor = self.sensor()?;
         let interrupt = Interrupt::install()?;
         let log = self.open_log(&sensor, &objective, &topology)?;
         let (actuator, custody) = self.actuator(&topology)?;
-        let replacement = self.replacement(&topology)?;
         let controller =
             Controller::new(self.controller_spec(objective), Window::new(self.window()), tuner, sensor.name());
         let program = self.start_program(&topology)?;
+        let replacement = match self.replacement(&topology, program.as_ref()) {
+            Ok(replacement) => replacement,
+            Err(refused) => {
+                finish(program);
+                return Err(refused);
+            }
+        };
         let live = Live::on_terminal();
         let mut run = run::Run {
             sensor,
@@ -114,7 +122,9 @@ impl Run {
             log,
             live,
             dry: self.dry_run,
-            stands_for: (self.mode == Mode::Paper).then_some(PUBLISHED_INTERVAL),
+            stands_for: (self.mode == Mode::Paper || self.source.is_simulated()).then_some(PUBLISHED_INTERVAL),
+            delay: self.timing.delay,
+            most_samples: self.timing.most_samples.map(NonZeroUsize::get),
             program,
         };
         let outcome = run.go(&interrupt);
@@ -125,23 +135,29 @@ impl Run {
         if restored?.is_some() {
             machine::say("the old weights are restored");
         }
-        Ok(code)
+        Ok(if summary.end == End::Measured { 0 } else { code })
     }
 
     fn tuner(&self, topology: &Topology) -> Result<Tuner> {
         match self.mode {
             Mode::Paper => {
                 self.search.refuse_adaptive()?;
+                self.search.refuse_shares()?;
                 let start = self.search.start;
                 let spec = start.map_or(Ok(PaperSpec::PUBLISHED), PaperSpec::starting_at)?;
                 Ok(Tuner::Paper(PaperTuner::new(spec)))
             }
             Mode::Adaptive => {
+                self.search.refuse_shares()?;
                 let start = match self.search.start {
                     None => self.share_in_force(topology)?,
                     given => given,
                 };
                 Ok(Tuner::Adaptive(AdaptiveTuner::new(self.search.adaptive(start)?)))
+            }
+            Mode::Sweep => {
+                self.search.refuse_adaptive()?;
+                self.search.sweep().map(Tuner::Sweep)
             }
         }
     }
@@ -169,6 +185,10 @@ impl Run {
     }
 
     fn sensor(&self) -> Result<Sensor> {
+        if let Some(port) = &self.source.counters {
+            let (interval, patience) = (self.timing.sample_interval, self.source.stream_patience);
+            return Ok(Sensor::Simulated(Simulated::open(port, interval, patience)?));
+        }
         match (&self.source.replay, &self.source.stream) {
             (Some(path), _) => Ok(Sensor::Replay(Replay::open(path)?)),
             (None, Some(path)) => Ok(Sensor::Stream(Stream::open(path, self.source.stream_patience)?)),
@@ -185,7 +205,7 @@ impl Run {
     fn controller_spec(&self, objective: Objective) -> ControllerSpec {
         let (least_samples, settling_samples) = match self.mode {
             Mode::Paper => (21, 0),
-            Mode::Adaptive => (10, 2),
+            Mode::Adaptive | Mode::Sweep => (10, 2),
         };
         ControllerSpec {
             objective,
@@ -201,7 +221,7 @@ impl Run {
     fn window(&self) -> NonZeroUsize {
         let usual = match self.mode {
             Mode::Paper => 5,
-            Mode::Adaptive => 1,
+            Mode::Adaptive | Mode::Sweep => 1,
         };
         self.timing.window.unwrap_or(NonZeroUsize::new(usual).expect("not 0"))
     }
@@ -223,8 +243,20 @@ impl Run {
         Ok((Actuator::Interleave(interleave), Some(custody)))
     }
 
-    fn replacement(&self, topology: &Topology) -> Result<Option<Replacement>> {
-        let (Some(pid), Some(rate), false) = (self.pid, self.move_rate, self.dry_run) else {
+    /// A rate without a process would move nothing.
+    fn check_target(&self) -> Result<()> {
+        match self.move_rate {
+            Some(rate) if self.pid.is_none() && self.command.is_empty() => Err(Error::Parameter {
+                parameter: "--move-rate",
+                given: format!("{rate} B/s"),
+                valid: "with --pid PID, or with a program to start (-- PROGRAM)",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn replacement(&self, topology: &Topology, program: Option<&Child>) -> Result<Option<Replacement>> {
+        let (Some(pid), Some(rate), false) = (self.pid.or(program.map(Child::id)), self.move_rate, self.dry_run) else {
             return Ok(None);
         };
         Replacement::new(ReplacementSpec { pid, rate }, self.machine.root(), topology.clone()).map(Some)
@@ -238,6 +270,7 @@ impl Run {
             mode: match self.mode {
                 Mode::Paper => "paper",
                 Mode::Adaptive => "adaptive",
+                Mode::Sweep => "sweep",
             },
             sensor: sensor.name(),
             objective: match objective {
@@ -255,7 +288,9 @@ impl Run {
             return Ok(None);
         }
         Policy::WeightedInterleave.set(&topology.all())?;
-        place::spawn(&self.command).map(Some)
+        // A simulated machine has one processor: the kernel's threads that serve us must not wait for the program there.
+        let turn = if self.source.is_simulated() { Turn::AfterAllOthers } else { Turn::Usual };
+        place::spawn(&self.command, turn).map(Some)
     }
 
     fn report(&self, summary: &run::Summary) {

@@ -1,15 +1,19 @@
-//! The options of the adaptive search, and of where either mode starts.
+//! The options of the adaptive search and of the sweep, and of where the published rules start.
 
 use clap::Args;
 use cxlab_caption::error::{Error, Result};
 use cxlab_caption::share::{CxlShare, ShareBounds};
-use cxlab_caption::tuner::AdaptiveSpec;
+use cxlab_caption::tuner::{AdaptiveSpec, SweepTuner};
 
 #[derive(Args)]
 pub struct Search {
     /// Share to start at, as 50% or 1:1 [default: paper 10:1, adaptive the weights in force]
     #[arg(long, value_name = "RATIO")]
     pub start: Option<CxlShare>,
+
+    /// Sweep: the shares to hold, one period each, as 0%,25%,50%
+    #[arg(long, value_name = "RATIOS", value_delimiter = ',')]
+    pub shares: Vec<CxlShare>,
 
     /// Adaptive: lowest share
     #[arg(long, value_name = "RATIO")]
@@ -48,6 +52,30 @@ impl Search {
         .checked()
     }
 
+    pub fn sweep(&self) -> Result<SweepTuner> {
+        let wrong = |given: String| Error::Parameter {
+            parameter: "--shares and --start",
+            given,
+            valid: "one share or more in --shares with --mode sweep, which starts at the first",
+        };
+        match (self.shares.split_first(), self.start) {
+            (Some((first, rest)), None) => Ok(SweepTuner::new(*first, rest.to_vec())),
+            (None, _) => Err(wrong("no --shares".into())),
+            (_, Some(start)) => Err(wrong(format!("--start {start}"))),
+        }
+    }
+
+    pub fn refuse_shares(&self) -> Result<()> {
+        match self.shares.first() {
+            None => Ok(()),
+            Some(first) => Err(Error::Parameter {
+                parameter: "--shares",
+                given: first.to_string(),
+                valid: "only with --mode sweep",
+            }),
+        }
+    }
+
     pub fn refuse_adaptive(&self) -> Result<()> {
         let shares =
             [("--least", self.least), ("--most", self.most), ("--step", self.step), ("--least-step", self.least_step)];
@@ -58,7 +86,7 @@ impl Search {
             Some((parameter, given)) => Err(Error::Parameter {
                 parameter,
                 given,
-                valid: "only with --mode adaptive; --mode paper has the published constants",
+                valid: "only with --mode adaptive; --mode paper has the published constants, --mode sweep its --shares",
             }),
         }
     }

@@ -23,6 +23,7 @@ statistics! {
         device_accesses: Counter [Lines] "to a device's registers",
         window_full: Counter [Events] "dispatch waited for the reorder buffer",
         lsq_full: Counter [Events] "dispatch waited for the load or the store queue",
+        counter_reads: Counter [Events] "a program asked for the machine's counters",
         miss_latency: Latency [Nanoseconds] "load to use of loads that missed L2",
     }
 }

@@ -1,13 +1,18 @@
-//! The loads of one core that reached a memory: how many, and where their time went.
+//! The loads of one core that reached the home agents: how many, and where their time went.
+
+use cxlab_kernel::Time;
+use cxlab_kernel::statistic::Span;
 
 use super::StageTimes;
 use crate::request::{Request, Stage};
 
-/// The loads of one core that reached a memory.
+/// The loads of one core that reached the home agents: those that a memory answered, and those of the LLC.
 #[derive(Clone, Debug, Default)]
 pub struct CoreLoads {
     pub count: u64,
     pub stages: StageTimes,
+    /// those that the LLC had, from their fill buffer to the data
+    pub from_llc: Span,
 }
 
 impl CoreLoads {
@@ -16,5 +21,9 @@ impl CoreLoads {
         for (sum, stage) in self.stages.iter_mut().zip(Stage::ALL) {
             *sum += request.span(*stage);
         }
+    }
+
+    pub(super) fn count_llc(&mut self, request: &Request, latency: Time) {
+        self.from_llc.record(latency - request.span(Stage::FillBuffer));
     }
 }

@@ -1,0 +1,35 @@
+//! Not a tuner that tunes: it holds each of a list of shares for one period, then ends.
+//!
+//! What M2 is fitted on: "we collect CPU counter values at various DDR:CXL ratios" (MICRO'23 section 6.1), and the table that a
+//! search is judged by.
+
+use super::{Decision, Verdict};
+use crate::share::CxlShare;
+
+#[derive(Debug)]
+pub struct SweepTuner {
+    /// In force now, and then those still to come.
+    now: CxlShare,
+    rest: std::vec::IntoIter<CxlShare>,
+}
+
+impl SweepTuner {
+    pub fn new(first: CxlShare, rest: Vec<CxlShare>) -> SweepTuner {
+        SweepTuner { now: first, rest: rest.into_iter() }
+    }
+
+    pub fn share(&self) -> CxlShare {
+        self.now
+    }
+
+    pub fn decide(&mut self) -> Decision {
+        let verdict = match self.rest.next() {
+            Some(share) => {
+                self.now = share;
+                Verdict::Next
+            }
+            None => Verdict::Done,
+        };
+        Decision { share: self.now, verdict }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a placement controller needs of the guest: the weights of weighted interleave, its ports by name, a place for its
+//! lock, to be let run as soon as it wakes, and weights that are in force at once.
+//!
+//! Linux frees the old weights when every processor has passed a quiescent state (synchronize_rcu in mm/mempolicy.c): 12 ms a
+//! write on this busy processor [seen on 6.12], nothing against the seconds of a server and much against milliseconds that stand
+//! for them. Expedited, it is well below one.
+//!
+//! The controller runs as the user who started it, as every program here does; on this machine, which is the user's own, these
+//! files are given to that user. Source: Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use nix::mount::{MsFlags, mount};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::unistd::{Gid, Uid, chown};
+
+use crate::error::{Doing, Error, Result};
+use crate::port;
+
+const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
+/// Where udev, which is not here, has a port by its name.
+const PORTS_BY_NAME: &str = "/dev/virtio-ports";
+/// The machine's counters come in here, the controller's log goes out there.
+const PORTS: [&str; 2] = ["cxlab.counters", "cxlab.caption-log"];
+/// Documentation/admin-guide/kernel-parameters.txt, rcupdate.rcu_expedited: the same as a boot parameter.
+const RCU_EXPEDITED: &str = "/sys/kernel/rcu_expedited";
+/// Lock and journal of the controller are kept below (crates/caption/src/lock.rs); they are no files that the program wrote.
+const RUN: &str = "/run";
+
+pub fn allow(uid: u32, gid: u32) -> Result<()> {
+    let give = |path: &Path| {
+        let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+        chown(path, owner.0, owner.1).doing(|| format!("giving {} to the user", path.display()))
+    };
+    for attribute in fs::read_dir(WEIGHTS).doing(|| format!("listing {WEIGHTS}"))? {
+        give(&attribute.doing(|| format!("listing {WEIGHTS}"))?.path())?;
+    }
+    let (what, none) = ("tmpfs", None::<&str>);
+    mount(Some(what), RUN, Some(what), MsFlags::empty(), none).map_err(|errno| Error::Mount {
+        what,
+        target: RUN.to_owned(),
+        errno,
+    })?;
+    give(Path::new(RUN))?;
+    fs::write(RCU_EXPEDITED, "1").doing(|| format!("writing {RCU_EXPEDITED}"))?;
+    // The lowest real-time priority, for what init starts.
+    setrlimit(Resource::RLIMIT_RTPRIO, 1, 1).doing(|| "allowing a real-time priority".to_owned())?;
+    fs::create_dir_all(PORTS_BY_NAME).doing(|| format!("making {PORTS_BY_NAME}"))?;
+    for name in PORTS {
+        let device = port::device(name)?;
+        give(&device)?;
+        let link = Path::new(PORTS_BY_NAME).join(name);
+        symlink(&device, &link).doing(|| format!("making {}", link.display()))?;
+    }
+    Ok(())
+}

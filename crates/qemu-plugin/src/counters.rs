@@ -1,0 +1,61 @@
+//! The counters' port: a program asks for the machine's counters, and its vCPU stands still until they are in its port.
+//!
+//! ```text
+//!   marker --> ring --> model --a line--> socket --> QEMU --> the port's receive queue --> interrupt
+//!     '------ the vCPU waits here, until the queue shows that the line is in -------------'
+//! ```
+//! The interrupt is raised before the vCPU goes on and taken at its next block: at the same place in every run, and at the
+//! cost that a message in memory has. Outside of detail the model sees nothing, and nobody answers.
+
+use std::ffi::CString;
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use crate::arguments::Arguments;
+use crate::device;
+use crate::qemu::BigLock;
+use crate::stream;
+
+/// Between two looks at the queue.
+const PAUSE: Duration = Duration::from_micros(20);
+/// How long the model may take; what is in the ring takes it seconds at most.
+const MOST_WAIT: Duration = Duration::from_secs(60);
+
+/// number of the port on its bus
+static PORT: OnceLock<u16> = OnceLock::new();
+/// the serial device in QEMU's object tree, once it was looked for
+static DEVICE: Mutex<Option<CString>> = Mutex::new(None);
+
+pub fn start(arguments: &Arguments) {
+    if let Some(port) = arguments.counters {
+        let _ = PORT.set(port);
+    }
+}
+
+/// `tell` the model of the question, and stand still until the answer is in the port; nothing where there is no port.
+/// The caller is the vCPU's thread and does not hold the big lock.
+pub fn ask(tell: impl FnOnce()) {
+    let Some(port) = PORT.get() else { return };
+    // Virtio 1.2, 5.3.2: port n has its receive queue at 2 n + 2, behind port 0 and the control queues.
+    let queue = 2 * port + 2;
+    let before = received(queue);
+    tell();
+    let since = Instant::now();
+    while received(queue) == before {
+        if since.elapsed() > MOST_WAIT {
+            eprintln!("cxlab plugin: the model has put no counters into port {port} within {MOST_WAIT:?}");
+            stream::quit();
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Messages that the queue has received, modulo 2^16.
+fn received(queue: u16) -> Option<u16> {
+    let lock = BigLock::take();
+    let mut device = DEVICE.lock().expect("nobody panics with it");
+    if device.is_none() {
+        *device = device::devices(&lock).into_iter().find(|(name, _)| name == "virtio-serial").map(|(_, path)| path);
+    }
+    device::status(device.as_deref()?, queue, &lock).map(|(_, used)| used)
+}

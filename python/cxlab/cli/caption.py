@@ -1,0 +1,167 @@
+"""``cxlab caption``: Caption steers a program's pages in the simulated guest."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cxlab.caption import plot
+from cxlab.caption.controller import Settings
+from cxlab.caption.live import Live
+from cxlab.caption.log import Line, LogFile, held, resting
+from cxlab.cli import session
+from cxlab.cli.guest_options import GuestOptions, guest_options
+from cxlab.machine import artefacts, placement
+from cxlab.machine.description import Machine
+from cxlab.machine.errors import BadRequest
+from cxlab.machine.guest import Identity, Program
+from cxlab.machine.progress import Progress
+from cxlab.machine.run_directory import RunDirectory
+
+LOG, PLOT = "caption.jsonl", "caption.png"
+
+
+@click.command(
+    "caption",
+    context_settings={"allow_interspersed_args": False},
+    help="Run PROGRAM on a simulated machine while Caption steers the share of its pages on CXL memory: the "
+    "servers' controller, in the guest, on the machine's counters and the kernel's own weights.",
+    epilog="A new share places new pages only, unless --move-rate moves the resident ones. The folder of "
+    f"results has the controller's log ({LOG}) and its plot ({PLOT}). Exit status: as `cxlab run`.",
+)
+@guest_options
+@click.option(
+    "--mode",
+    type=click.Choice(["adaptive", "paper", "sweep"]),
+    default="adaptive",
+    show_default=True,
+    help="A search that knows its noise; the published rules; or each of --shares once.",
+)
+@click.option(
+    "--interval",
+    default="1ms",
+    show_default=True,
+    metavar="TIME",
+    help="Simulated time of a sample; it stands for the second of the paper.",
+)
+@click.option(
+    "--delay",
+    default="20ms",
+    show_default=True,
+    metavar="TIME",
+    help="Let PROGRAM run so long before the first sample: its start is not what it does.",
+)
+@click.option("--start", metavar="RATIO", help="Share to start at, as 50% or 1:1.")
+@click.option("--shares", metavar="RATIOS", help="With --mode sweep: 0%,25%,50%")
+@click.option(
+    "--objective",
+    type=click.Choice(["estimate", "throughput"]),
+    help="What to raise: the linear model's estimate, or the instructions that the program executes. "
+    "[default: throughput with --mode adaptive and no --model]",
+)
+@click.option(
+    "--model",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Linear model made by `cxlab-caption fit`, in the place of the published one.",
+)
+@click.option("--move-rate", metavar="RATE", help="Move resident pages too, as fast as this. 1GB/s")
+@click.option("--least-samples", type=click.IntRange(1), metavar="N", help="Samples that a tuning needs.")
+@click.option(
+    "--settling-samples", type=click.IntRange(0), metavar="N", help="Samples left out after a change."
+)
+@click.option("--most-samples", type=click.IntRange(1), metavar="N", help="End after so many samples.")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
+def command(
+    program: tuple[str, ...],
+    mode: str,
+    interval: str,
+    delay: str,
+    start: str | None,
+    shares: str | None,
+    objective: str | None,
+    model: Path | None,
+    move_rate: str | None,
+    least_samples: int | None,
+    settling_samples: int | None,
+    most_samples: int | None,
+    **options: Any,
+) -> int:
+    """The controller as the guest's program; it checks its own options."""
+    given = GuestOptions(**options)
+    if given.detail != "all":
+        raise BadRequest(f"--detail {given.detail}: the controller needs the counters of the whole run")
+    if given.cpus != 1:
+        raise BadRequest(f"--cpus {given.cpus}: the counters are those of one processor; use --cpus 1")
+    if objective is None and model is None and mode != "paper":
+        objective = "throughput"
+    settings = Settings(
+        mode=mode,
+        interval=interval,
+        delay=delay,
+        start=start,
+        shares=shares,
+        objective=objective,
+        model=model,
+        move_rate=move_rate,
+        least_samples=least_samples,
+        settling_samples=settling_samples,
+        most_samples=most_samples,
+    )
+
+    def controller(machine: Machine) -> Program:
+        if len(machine.nodes) < 2:
+            raise BadRequest(f"{machine.name} has one node: there is no CXL memory to place pages on")
+        command = settings.command(artefacts.built(artefacts.CAPTION), program)
+        variables = session.environment(given.variables)
+        policy = placement.Placement("Caption", "default")
+        return Program(command, os.getcwd(), Identity.of_caller(), variables, policy)
+
+    click.echo(f"cxlab: {interval} of simulated time stands for a second of the paper", err=True)
+    steered = _Steered()
+    try:
+        return session.run(given, session.Asked(controller, program[0], steering=steered.begin))
+    finally:
+        steered.end(settings)
+
+
+class _Steered:
+    """The controller's log, and what is made of it when the run has ended, however it did."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self.log: LogFile | None = None
+
+    def begin(self, directory: RunDirectory, progress: Progress) -> Callable[[bytes], None]:
+        self.folder = directory.path
+        self.log = LogFile((directory.path / LOG).open("wb"), Live(progress).show)
+        return self.log.record
+
+    def end(self, settings: Settings) -> None:
+        if self.log is None or self.folder is None:
+            return
+        self.log.file.close()
+        if self.log.lines:
+            plot.write(self.log.lines, self.folder / PLOT, f"Caption, {settings.mode}")
+            _report(self.log.lines, settings)
+
+
+def _report(lines: list[Line], settings: Settings) -> None:
+    """What the run was for, on standard output."""
+    if settings.mode != "sweep":
+        click.echo(f"rests at {resting(lines):.1%} on CXL memory ({len(lines)} samples)")
+        return
+    table = held(lines)
+    click.echo("on CXL  weights  throughput [M/s]   IPC  L1 miss [ns]  DDR read [ns]  CXL read [ns]")
+    for row in table:
+        figures = f"{row.l1_miss_ns:14.0f}{row.ddr_read_ns:15.0f}"
+        figures += f"{'-':>15}" if math.isnan(row.cxl_read_ns) else f"{row.cxl_read_ns:15.0f}"
+        click.echo(f"{row.share:6.1%}  {row.placement:>7}{row.throughput:18.1f}{row.ipc:6.2f}{figures}")
+    best = max(table, key=lambda row: row.throughput, default=None)
+    if best is not None:
+        click.echo(f"best: {best.share:.1%} ({best.placement})")
