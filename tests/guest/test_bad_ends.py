@@ -95,7 +95,16 @@ def run_as_root_of_the_guest(folder: Path, initramfs: Path, *argv: str) -> Outco
     identity = guest.Identity(0, 0, ())
     program = guest.Program(argv, "/", identity, {"PATH": "/bin"}, placement.DEFAULT)
     size = 512 * placement.MIB
-    request = Request(machine, (size, size), program, "off", image.vmlinuz, initramfs)
+    request = Request(
+        machine=machine,
+        node_bytes=(size, size),
+        cpus=1,
+        skew_ps=2_000_000,
+        program=program,
+        detail="off",
+        kernel=image.vmlinuz,
+        initramfs=initramfs,
+    )
     directory = RunDirectory.create(folder / "out", argv[0])
     with Interruption() as interruption:
         return supervisor.run(request, directory, interruption, Progress(directory.partial_summary))

@@ -13,8 +13,15 @@ const MACHINE: &str = "8468v-asic";
 const LLC_NS: f64 = 33.0;
 /// CXL-DMSim, figure 10: DDR-L.
 const DRAM_NS: f64 = 130.0;
+/// tRP + tRCD of DDR5-4800B (JESD79-5B): what a load saves that finds its row open and no other.
+const ROW_NS: f64 = 16.0 + 16.0;
 /// CXL-DMSim, figure 10: CXL-ASIC.
 const CXL_NS: f64 = 284.0;
+
+/// 130 ns are the mean of a random chase (3 % calibrated); a single load finds its row open, or closed, or another.
+fn is_load_of_dram(ns: f64) -> bool {
+    (DRAM_NS * 0.97 - ROW_NS..DRAM_NS * 1.03).contains(&ns)
+}
 
 /// `vmovntdq [rcx], ymm0`.
 fn store_half(script: &mut Script, address: u64) {
@@ -153,7 +160,7 @@ fn a_flushed_line_comes_from_memory_again() {
         script.settle().chase(0).settle();
     });
     assert_eq!(traffic(&machine)[0], (2 * 64, 0), "it was not changed");
-    assert!(((times[2] - times[1]).as_ns() - DRAM_NS).abs() < 1.0);
+    assert!(is_load_of_dram((times[2] - times[1]).as_ns()), "{}", times[2] - times[1]);
 }
 
 #[test]
@@ -206,9 +213,9 @@ fn a_locked_instruction_waits_for_the_stores_ahead_and_holds_the_loads_behind() 
         (times[1] - times[0]).as_ns()
     };
     // Unlocked, the load alone is waited for; locked, first the store's line from CXL memory, then 18 cycles.
-    assert!((time(false) - DRAM_NS).abs() < 2.0, "{}", time(false));
-    let expected = CXL_NS + 18.0 / 3.8 + DRAM_NS;
-    assert!((time(true) - expected).abs() < 2.0, "{} of {expected}", time(true));
+    assert!(is_load_of_dram(time(false)), "{}", time(false));
+    let store = CXL_NS + 18.0 / 3.8;
+    assert!(is_load_of_dram(time(true) - store), "{} behind {store}", time(true));
 }
 
 #[test]
@@ -223,4 +230,18 @@ fn locked_additions_in_a_row_take_their_latency_each() {
     });
     let cycles = (times[1] - times[0]).as_ns() * 3.8 / COUNT as f64;
     assert!((18.0..20.5).contains(&cycles), "{cycles}");
+}
+
+#[test]
+fn an_operand_that_is_not_touched_asks_for_nothing() {
+    let (machine, _) = run(MACHINE, |script| {
+        // As many rows as leave nothing of the first in the window.
+        for line in 0..4 * LINES {
+            script.independent_load(line * 64);
+        }
+        script.chase(GIB);
+        script.instruction(&[0x0f, 0x1f, 0x00], &[]); // nop [rax], behind the load of rax
+        script.settle();
+    });
+    assert_eq!(traffic(&machine)[..2], [(4 * LINES * 64, 0), (64, 0)]);
 }

@@ -51,7 +51,8 @@ impl Core {
                     let entry = self.window.entry(sequence);
                     entry.address_ready = entry.address_ready.max(at);
                     entry.address_waits -= 1;
-                    if entry.address_waits == 0 {
+                    // An operand that was not touched (a string of length 0, a long nop) has no lines to issue.
+                    if entry.address_waits == 0 && entry.touches {
                         self.issue(sequence, uncore)?;
                     }
                     sequence
