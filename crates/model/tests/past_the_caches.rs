@@ -240,7 +240,8 @@ fn an_operand_that_is_not_touched_asks_for_nothing() {
             script.independent_load(line * 64);
         }
         script.chase(GIB);
-        script.instruction(&[0x0f, 0x1f, 0x00], &[]); // nop [rax], behind the load of rax
+        script.instruction(&[0x48, 0x89, 0xc7], &[]); // mov rdi, rax: behind the load
+        script.instruction(&[0xf3, 0xaa], &[]); // rep stosb of no byte
         script.settle();
     });
     assert_eq!(traffic(&machine)[..2], [(4 * LINES * 64, 0), (64, 0)]);

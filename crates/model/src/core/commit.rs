@@ -51,7 +51,7 @@ impl Core {
                     let entry = self.window.entry(sequence);
                     entry.address_ready = entry.address_ready.max(at);
                     entry.address_waits -= 1;
-                    // An operand that was not touched (a string of length 0, a long nop) has no lines to issue.
+                    // An operand that was not touched (a string of length 0) has no lines to issue.
                     if entry.address_waits == 0 && entry.touches {
                         self.issue(sequence, uncore)?;
                     }
