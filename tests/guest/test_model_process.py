@@ -51,8 +51,8 @@ class Busy:
         assert not any(Path(f"/proc/{pid}/exe").exists() for pid in self.below)
         left = {path.name for path in self.cxlab.out.iterdir()}
         assert not (self.cxlab.folder / "trace.unfinished").exists()
-        # A model that was killed has no series.
-        assert left - {"series.parquet"} == {"config.json", "console.log", "summary.json"}
+        # A model that was killed has neither series nor statistics.
+        assert left - {"series.parquet", "statistics.json"} == {"config.json", "console.log", "summary.json"}
         return said
 
 
