@@ -64,6 +64,7 @@ def test_r_d_and_r_c_may_come_from_runs_beside_the_file(read: Read, tmp_path: Pa
         folder.mkdir(parents=True)
         node = {"read_bytes": 10, "write_bytes": 0}
         summary = {
+            "complete": True,
             "simulated_seconds": seconds,
             "instructions": {"user": 100, "kernel": 1},
             "nodes": {"cxl" if tier == "cxl" else "dram": node},

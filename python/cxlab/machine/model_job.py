@@ -43,7 +43,7 @@ class JobPipe:
 def line(
     request: Request, ready: guest.Ready, out: Path, *, ring: int | None, qemu: int, counters: int | None
 ) -> bytes:
-    """The job of a run whose guest is ready; ``ring`` and ``counters`` are descriptors, ``qemu`` a process."""
+    """The job of a run whose guest is ready; ``ring`` and ``counters`` are descriptors, ``qemu`` is a pid."""
     places = {node.number: node.place for node in request.machine.nodes}
     job = {
         "ring_fd": ring,

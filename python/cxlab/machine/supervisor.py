@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cxlab.machine import artefacts, guest, initramfs, memory_file, qemu, standard_input, swap
+from cxlab.machine import artefacts, guest, initramfs, memory_file, model_job, qemu, standard_input, swap
 from cxlab.machine.description import model
 from cxlab.machine.errors import (
     BootTimeout,
@@ -100,7 +100,7 @@ class _Session:
             resources.enter_context(memory_file.create(name))
             for name in ("initramfs", "qemu", "model-result", "model-stderr")
         )
-        self.job = resources.enter_context(_JobPipe())
+        self.job = resources.enter_context(model_job.JobPipe())
         self.control = ControlPort(self.ports.host["control"])
         self.outputs = {
             name: OutputStream(name, self.ports.host[name], descriptor)
@@ -276,33 +276,10 @@ class _Session:
 
     def _job(self, event: guest.Ready) -> bytes:
         assert self.qemu is not None
-        places = {node.number: node.place for node in self.request.machine.nodes}
-        job = {
-            "ring_fd": self.ring,
-            "qemu_pid": self.qemu.pid,
-            "cpus": self.request.cpus,
-            "machine": self.request.machine.asked,
-            "nodes": [{"node": places[node], "ranges": ranges} for node, ranges in event.nodes],
-            "regions": [self._region(region) for region in event.regions],
-            "retrainings": [retraining.job() for retraining in self.request.retrainings],
-            "out": str(self.directory.path),
-            "record": None if self.request.record is None else str(self.request.record),
-            "timeline": None if self.request.timeline is None else self.request.timeline.job(),
-            "counters_fd": next(iter(self._counters()), None),
-        }
-        return json.dumps(job).encode() + b"\n"
-
-    def _region(self, region: guest.Region) -> dict[str, Any]:
-        """A region in the model's words: its devices are counted from 0 in the order of the window's."""
-        window = self.request.topology.windows[region.window]
-        order = [device.serial for device in window.devices]
-        return {
-            "node": window.node,
-            "base": region.base,
-            "size": region.size,
-            "granularity": region.granularity,
-            "targets": [order.index(serial) for serial in region.serials],
-        }
+        counters = next(iter(self._counters()), None)
+        return model_job.line(
+            self.request, event, self.directory.path, ring=self.ring, qemu=self.qemu.pid, counters=counters
+        )
 
     def _output(self, output: OutputStream) -> None:
         self.progress.hide()
@@ -450,25 +427,3 @@ class _Session:
         except (OSError, ValueError):
             return None
         return summary if isinstance(summary, dict) else None
-
-
-class _JobPipe:
-    """The model's standard input: one line, or none."""
-
-    def __init__(self) -> None:
-        self.read_end, self.write_end = os.pipe()
-
-    def __enter__(self) -> _JobPipe:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self.read_end)
-        if self.write_end >= 0:
-            os.close(self.write_end)
-
-    def send(self, line: bytes) -> None:
-        """Send the line, and that there is no other."""
-        try:
-            os.write(self.write_end, line)
-        except BrokenPipeError:
-            return
