@@ -25,7 +25,7 @@ def test_n_chases_at_once_overlap_up_to_the_fill_buffers(programs: Path, tmp_pat
     latency = LATENCY_NS[node]
     assert ns[1] == pytest.approx(latency, rel=0.03)
     assert ns[4] == pytest.approx(latency / 4, rel=0.05)
-    # A load that meets a refresh is late (tRFC of each tREFI), and the reorder buffer holds the others behind it.
+    # A load that meets a refresh is late (tRFC of each tREFI); the reorder buffer holds the others behind it.
     assert latency / FILL_BUFFERS * 0.97 <= ns[16] <= latency / FILL_BUFFERS * 1.12
     # Beyond the fill buffers nothing more overlaps.
     assert ns[32] == pytest.approx(latency / FILL_BUFFERS, rel=0.05)
