@@ -2,7 +2,7 @@
 
 Prints a static sweep of the share on CXL memory, a linear model fitted on it, and where Caption rests from
 50 % in each mode, beside the best share of the sweep. About ten minutes on a quiet machine of two cores:
-``.venv/bin/python experiments/caption_guest.py [FOLDER]``.
+``.venv/bin/python -m experiments.caption_guest [FOLDER]``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import slow_machine
 from cxlab.caption.log import Held, held, read, resting
 from cxlab.machine import artefacts
+
+from experiments import slow_machine
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Bytes of each of the three arrays: together above the caches of the machine, 5.75 MiB.
@@ -34,8 +35,20 @@ def caption(folder: Path, name: str, passes: int, *options: str) -> Path:
     """One run of ``cxlab caption`` in a machine of its own: the controller's log."""
     machine, program = folder / "slow-dram.toml", folder / "caption_stream"
     out = folder / name
-    command = [sys.executable, "-m", "cxlab", "caption", "--machine", machine, "--out", out, *options]
-    subprocess.run([*command, "--", program, str(ARRAY), str(passes)], check=True, stdout=subprocess.DEVNULL)
+    command = [
+        sys.executable,
+        "-m",
+        "cxlab",
+        "caption",
+        "--machine",
+        str(machine),
+        "--out",
+        str(out),
+        *options,
+    ]
+    subprocess.run(
+        [*command, "--", str(program), str(ARRAY), str(passes)], check=True, stdout=subprocess.DEVNULL
+    )
     return out / "caption.jsonl"
 
 
