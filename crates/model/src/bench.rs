@@ -27,7 +27,7 @@ use crate::{MachineSpec, request::NodeId};
 
 use buffers::Frames;
 pub use job::{Instruction, Job, Mix, Pattern, Share, Store, StreamKernel, Work};
-use kernels::{Chase, Memo, Thread, Traffic, Triad};
+use kernels::{Chase, Memo, Thread, Traffic, Triad, Walk};
 pub use point::{NodePoint, Point, PortPoint, SocketLinkPoint};
 
 /// Not counted: several times the longest loaded latency of the field (EuroSys'24 figure 3: under 2 us).
@@ -55,7 +55,7 @@ pub fn run(job: &Job) -> Result<Point, ModelError> {
     let mut machine = Machine::with_cores(spec, &cores, &frames.ranges())?;
     warm(&mut machine, &mut threads);
     match job.work {
-        Work::Memo { .. } => batches(&mut machine, &mut threads)?,
+        Work::Memo { .. } | Work::Walk { .. } => batches(&mut machine, &mut threads)?,
         Work::LoadedLatency { .. } | Work::Stream { .. } => steady(&mut machine, &mut threads)?,
     }
     Ok(Point::of(job, &machine, &threads, &shares))
@@ -89,6 +89,7 @@ fn program(job: &Job, spec: &MachineSpec, shares: &[(NodeId, u32)], frames: &mut
                 add(Thread::Triad(Triad::new(buffer(), kernel)), &streaming);
             }
         }
+        Work::Walk { size } => add(Thread::Walk(Walk::new(buffer(), random(0), size)), core),
         Work::Memo { instruction } => {
             add(Thread::Memo(Memo::new(buffer(), random(0), instruction, BATCHES)), core);
         }
@@ -100,6 +101,14 @@ fn program(job: &Job, spec: &MachineSpec, shares: &[(NodeId, u32)], frames: &mut
 fn warm(machine: &mut Machine, threads: &mut Threads) {
     let host = &machine.spec().host;
     let lines = |bytes: u64| bytes / crate::addr::LINE_BYTES;
+    if let [Synthetic { kernel: Thread::Walk(walk), .. }] = &mut threads[..] {
+        // Each line drawn four times on average, or the LLC filled thrice.
+        let held = lines(host.l2.capacity.get()) + lines(host.llc.capacity().get());
+        for _ in 0..(walk.lines() * 4).min(held * 3) {
+            machine.warm(0, walk.draw(), false);
+        }
+        return;
+    }
     let storing: Vec<usize> = (0..threads.len()).filter(|thread| threads[*thread].kernel.stores()).collect();
     let Some(count) = std::num::NonZeroU64::new(storing.len() as u64) else { return };
     // Half as much again as the LLC holds: by then nearly every set of its hash is full (Poisson).

@@ -27,7 +27,7 @@ use cxlab_access::Marker;
 use cxlab_kernel::{Time, statistics};
 
 use crate::addr::Hpa;
-use crate::cache::{Private, Victim};
+use crate::cache::{LineState, Private, Victim};
 use crate::config::HostSpec;
 use crate::error::ModelError;
 use crate::frontend::{Feed, Step};
@@ -180,11 +180,9 @@ impl Core {
     }
 
     /// Have the line in the caches as if it had been touched before time began: what left them for it.
-    pub(crate) fn warm(&mut self, line: Hpa, store: bool) -> [Option<Victim>; 2] {
-        match self.caches.access(line, store) {
-            (crate::cache::Hit::Neither, _) => self.caches.fill(line, store),
-            (_, victim) => [victim, None],
-        }
+    pub(crate) fn warm(&mut self, line: Hpa, store: bool) -> Option<Victim> {
+        let missed = self.caches.access(line, store) == crate::cache::Hit::Neither;
+        missed.then(|| self.caches.fill(line, owned(store))).flatten()
     }
 
     /// Go on until an event is due, a miss is waited for, or the program ends.
@@ -274,14 +272,19 @@ impl Core {
             self.stats.miss_latency.record(latency);
         }
         let (waiters, store) = self.misses.returned(line);
-        if op != Op::NonTemporal {
-            for victim in self.caches.fill(line, store).into_iter().flatten() {
-                uncore.victim(victim, now);
-            }
+        if op != Op::NonTemporal
+            && let Some(victim) = self.caches.fill(line, owned(store))
+        {
+            uncore.victim(victim, now);
         }
         if let Some(next) = self.misses.free_buffer() {
             uncore.depart(next, now);
         }
         self.wake(waiters, now, uncore)
     }
+}
+
+/// The state of a line that nobody else has.
+fn owned(store: bool) -> LineState {
+    if store { LineState::Modified } else { LineState::Exclusive }
 }

@@ -12,6 +12,7 @@
 //! Not modelled: cores of the other socket, snoops between cores.
 
 mod home;
+mod mesh;
 mod node;
 mod port;
 mod ports;
@@ -28,6 +29,7 @@ use crate::frontend::Feed;
 use crate::request::{CoreId, NodeId, Op, Request, Stage};
 
 pub use home::AddressRange;
+pub(crate) use mesh::Mesh;
 pub use node::{NodeStats, StageTimes};
 pub use port::PortStats;
 pub use socket_link::SocketLinkStats;
@@ -171,7 +173,7 @@ impl Machine {
 
     /// Have a line in `core`'s caches, and what leaves for it in the LLC, as if it had been touched before.
     pub fn warm(&mut self, core: usize, line: Hpa, store: bool) {
-        for victim in self.cores[core].warm(line, store).into_iter().flatten() {
+        if let Some(victim) = self.cores[core].warm(line, store) {
             let _written_before_time_began = self.shared.home.take_in(victim);
         }
     }

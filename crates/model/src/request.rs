@@ -8,6 +8,7 @@
 use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
+use crate::cache::SliceId;
 
 /// Why a line travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,8 @@ pub struct Request {
     pub core: CoreId,
     /// which node its memory is of
     pub node: NodeId,
+    /// which LLC slice, and so which home agent, is its line's
+    pub slice: SliceId,
     /// it has an entry of the home agent's table of requests, so it goes to memory
     pub entered: bool,
     /// when the core had the address
@@ -92,10 +95,18 @@ pub struct CoreId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeId(pub u16);
 
+/// Where a line is at home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HomeId {
+    pub node: NodeId,
+    pub slice: SliceId,
+}
+
 impl Request {
     #[must_use]
-    pub fn new(line: Hpa, op: Op, core: CoreId, node: NodeId, born: Time) -> Request {
-        Request { line, op, core, node, entered: false, born, last: born, spans: [Time::ZERO; Stage::ALL.len()] }
+    pub fn new(line: Hpa, op: Op, core: CoreId, home: HomeId, born: Time) -> Request {
+        let HomeId { node, slice } = home;
+        Request { line, op, core, node, slice, entered: false, born, last: born, spans: [Time::ZERO; Stage::ALL.len()] }
     }
 
     /// `stage` ends at `at`.

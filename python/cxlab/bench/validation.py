@@ -88,6 +88,8 @@ class Figure:
         )
         if memo:
             return workload.job_of({"memo": {"instruction": memo}})
+        if "size" in have:
+            return workload.job_of({"walk": {"size": have["size"]}})
         if "stream" in have:
             return workload.job_of({"stream": {"kernel": have["stream"]}})
         return workload.job(have.get("delay", 0))

@@ -1,6 +1,6 @@
 """``cxlab bench``: microbenchmarks on a simulated machine.
 
-latency          one chase, where its time goes
+latency          one chase, where its time goes; over buffers of given sizes: lat_mem_rd
 loaded-latency   Intel MLC's: load threads at an inject delay, one latency thread; --sweep gives the curve
 bandwidth        all threads at full speed
 stream           the four kernels of STREAM
@@ -19,7 +19,7 @@ import click
 from rich.console import Console
 
 from cxlab.bench import plot, result, sweep
-from cxlab.bench.request import DELAYS, BenchError, Mix, Placement, Workload
+from cxlab.bench.request import DELAYS, SIZES, BenchError, Mix, Placement, Workload, parse_size
 from cxlab.bench.result import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -108,9 +108,26 @@ def command() -> None:
 
 @command.command("latency", help="One thread in a random chase: load to use, and where the time goes.")
 @where
-def latency(machine: str, placement: Placement, json_file: Path | None) -> None:
-    """One point without load."""
+@click.option(
+    "--size", "sizes", multiple=True, help="Walk over so much memory from warm caches: 32MiB. Repeatable."
+)
+@click.option("--sweep", "whole", is_flag=True, help="Sizes of 1 KiB to 1 GiB: the curve of lat_mem_rd.")
+def latency(
+    machine: str, placement: Placement, json_file: Path | None, sizes: tuple[str, ...], whole: bool
+) -> None:
+    """One point without load, or a point for each size."""
     workload = Workload(machine, placement, threads=0)
+    if whole or sizes:
+        if whole and sizes:
+            raise BenchError("give either --size or --sweep")
+        walked = SIZES if whole else tuple(parse_size(size) for size in sizes)
+        jobs = [workload.job_of({"walk": {"size": size}}) for size in walked]
+        outcome = Result("latency", workload, sweep.run(jobs, "latency"))
+        for size, point in zip(walked, outcome.points, strict=True):
+            point["size"] = size
+            click.echo(f"{size:>10}\t{point['latency_ns']:8.2f} ns")
+        finish(outcome, json_file)
+        return
     outcome = Result("latency", workload, sweep.run([workload.job(0)], "latency"))
     click.echo(f"{machine}, {placement}: {outcome.points[0]['latency_ns']:.1f} ns")
     Console().print(result.stages_table(outcome.points[0]))

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Threads;
 use super::job::{Job, Work};
-use super::kernels::{Memo, Thread};
+use super::kernels::{Memo, Thread, Walk};
 use crate::addr::LINE_BYTES;
 use crate::machine::{Machine, PortStats, StageTimes};
 use crate::request::{NodeId, Stage};
@@ -20,7 +20,8 @@ type Statistics = BTreeMap<&'static str, Value>;
 pub struct Point {
     /// inject delay [core cycles]
     pub delay: u64,
-    /// of the latency thread; of all loads where there is none; `memo`: median batch over 16 accesses
+    /// of the latency thread; of all loads where there is none; `memo`: median batch over 16 accesses;
+    /// a walk: its time over its loads, hits included
     pub latency_ns: Option<f64>,
     /// where that latency goes; the sum is `latency_ns`
     pub stages_ns: BTreeMap<&'static str, f64>,
@@ -98,6 +99,7 @@ impl Point {
             // A store is one line read for ownership and, by STREAM, one line of result.
             Work::Stream { .. } => point.bandwidth_mb_s = rate(reads),
             Work::Memo { .. } => point.latency_ns = median_access(threads),
+            Work::Walk { .. } => point.latency_ns = mean_step(threads),
         }
         point
     }
@@ -126,6 +128,11 @@ fn median_access(threads: &Threads) -> Option<f64> {
     let mut batches = memo.batches.clone();
     batches.sort();
     batches.get(batches.len() / 2).map(|batch| batch.as_ns() / Memo::BATCH as f64)
+}
+
+fn mean_step(threads: &Threads) -> Option<f64> {
+    let Thread::Walk(walk) = &threads.first()?.kernel else { return None };
+    walk.time.map(|time| time.as_ns() / Walk::LOADS as f64)
 }
 
 impl NodePoint {

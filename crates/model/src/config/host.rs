@@ -79,8 +79,15 @@ pub struct LatencySpec {
 #[serde(deny_unknown_fields)]
 pub struct MeshSpec {
     /// from the address to a known LLC miss: L1 and L2 look-up, mesh, slice; the rest of the LLC's latency is
-    /// the way back
+    /// the way back; both are means as the LLC's latency is
     pub to_home: Sourced<Time>,
+    /// stops of the mesh that hold slices
+    pub columns: Sourced<u32>,
+    pub rows: Sourced<u32>,
+    /// from a stop to the next in its row
+    pub hop_across: Sourced<Time>,
+    /// from a stop to the next in its column
+    pub hop_along: Sourced<Time>,
     /// from the home agent to a memory controller or a root port
     pub home_to_memory: Sourced<Time>,
 }
@@ -114,6 +121,6 @@ impl HostSpec {
             let (way, all) = (*self.mesh.to_home, *self.llc.latency);
             return Err(format!("mesh.to_home = {way} is more than llc.latency = {all}, of which it is a part"));
         }
-        self.l1.tags("l1").and(self.l2.tags("l2")).and(self.llc.tags()).map(drop)
+        self.l1.tags("l1").and(self.l2.tags("l2")).map(drop).and(self.llc.check())
     }
 }

@@ -216,11 +216,7 @@ impl Core {
             return Ok(Some(at + self.timing.device_access));
         }
         let store = op == Op::Own;
-        let (hit, victim) = self.caches.access(access.line, store);
-        if let Some(victim) = victim {
-            uncore.victim(victim, at);
-        }
-        match hit {
+        match self.caches.access(access.line, store) {
             Hit::L1 => {
                 self.stats.l1_hits.increment();
                 Ok(Some(if store { at } else { at + self.timing.l1 }))

@@ -3,10 +3,11 @@
 use cxlab_kernel::Time;
 use serde::{Deserialize, Serialize};
 
+use super::mesh::Mesh;
 use crate::addr::Hpa;
-use crate::cache::{Tags, Victim};
+use crate::cache::{ClusterId, SliceId, Slices, Victim};
 use crate::config::MachineSpec;
-use crate::request::NodeId;
+use crate::request::{HomeId, NodeId};
 
 /// A stretch of host physical addresses and the node whose memory it is, as the SRAT table tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,20 +24,20 @@ pub struct AddressRange {
 struct Mapped {
     range: AddressRange,
     offset: u64,
+    /// whose slices its lines stay in
+    cluster: Option<ClusterId>,
 }
 
-/// LLC tags and the address map.
+/// LLC slices and the address map.
 pub struct Home {
     map: Vec<Mapped>,
-    llc: Tags,
+    llc: Slices,
     hits: u64,
     misses: u64,
     /// from here to a memory controller or a root port, and back
     pub to_memory: Time,
-    /// from here back to a core
-    pub from_home: Time,
-    /// from a core's miss to a look-up here
-    pub to_home: Time,
+    /// between cores and slices
+    pub mesh: Mesh,
 }
 
 impl Home {
@@ -56,16 +57,16 @@ impl Home {
                 return Err(format!("two address ranges overlap at {:#x}", range.start));
             }
             let offset = map.iter().filter(|m| m.range.node == range.node).map(|m| m.range.length).sum();
-            map.push(Mapped { range, offset });
+            let cluster = spec.nodes[usize::from(range.node)].sub_numa_cluster.as_deref().copied();
+            map.push(Mapped { range, offset, cluster });
         }
         Ok(Home {
             map,
-            llc: spec.host.llc.tags()?,
+            llc: Slices::new(&spec.host.llc, spec.clusters())?,
             hits: 0,
             misses: 0,
             to_memory: *spec.host.mesh.home_to_memory,
-            from_home: spec.host.from_home(),
-            to_home: *spec.host.mesh.to_home,
+            mesh: Mesh::new(spec)?,
         })
     }
 
@@ -73,9 +74,15 @@ impl Home {
         self.map.iter().find(|m| line.get().wrapping_sub(m.range.start) < m.range.length)
     }
 
-    /// Whose memory the line is in.
-    pub fn node(&self, line: Hpa) -> Option<NodeId> {
-        self.find(line).map(|mapped| NodeId(mapped.range.node))
+    /// Whose memory the line is in, and at which slice its home agent is.
+    #[inline]
+    pub fn of(&self, line: Hpa) -> Option<HomeId> {
+        let mapped = self.find(line)?;
+        Some(HomeId { node: NodeId(mapped.range.node), slice: self.llc.slice(line, mapped.cluster) })
+    }
+
+    fn slice(&self, line: Hpa) -> SliceId {
+        self.of(line).expect("a cached line has a memory").slice
     }
 
     /// How far into its node's memory the line is [B].
@@ -90,15 +97,15 @@ impl Home {
         self.map.iter().map(show).collect::<Vec<_>>().join(", ")
     }
 
-    pub fn look_up(&mut self, line: Hpa) -> bool {
-        let hit = self.llc.touch(line, false);
+    pub fn look_up(&mut self, slice: SliceId, line: Hpa) -> bool {
+        let hit = self.llc.touch(slice, line);
         *if hit { &mut self.hits } else { &mut self.misses } += 1;
         hit
     }
 
     /// A line that left a core's caches comes in: the changed line that has to leave for it.
     pub fn take_in(&mut self, victim: Victim) -> Option<Hpa> {
-        let leaving = self.llc.insert_or_touch(victim.line, victim.changed)?;
+        let leaving = self.llc.take_in(self.slice(victim.line), victim)?;
         leaving.changed.then_some(leaving.line)
     }
 

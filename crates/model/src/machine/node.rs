@@ -67,12 +67,11 @@ impl Node {
                 }
             }
         }
-        let slices = spec.home_slices.as_ref().map_or(*machine.host.llc.slices, |slices| **slices);
         Ok(Node {
             ports: first..ports.len() as u16,
             decoders,
             socket: spec.socket,
-            table: Credits::new(slices * *machine.host.home.requests),
+            table: Credits::new(machine.slices(spec).len() as u32 * *machine.host.home.requests),
             stats: NodeStats::default(),
             stages: StageTimes::default(),
         })

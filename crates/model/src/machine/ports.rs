@@ -22,12 +22,12 @@ impl Uncore for Shared {
     }
 
     fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time) -> Result<RequestKey, ModelError> {
-        let node = self.home.node(line).ok_or_else(|| ModelError::NoMemory {
+        let home = self.home.of(line).ok_or_else(|| ModelError::NoMemory {
             address: line.get(),
             machine: "that runs".into(),
             ranges: self.home.ranges(),
         })?;
-        Ok(self.requests.insert(Request::new(line, op, core, node, born)))
+        Ok(self.requests.insert(Request::new(line, op, core, home, born)))
     }
 
     fn depart(&mut self, key: RequestKey, at: Time) {
@@ -35,7 +35,8 @@ impl Uncore for Shared {
         // A buffer that came free while the address was still being made is not waited for.
         let at = at.max(request.born());
         request.stamp(Stage::FillBuffer, at);
-        self.queue.schedule(at + self.home.to_home, Event::Home(key));
+        let to_home = self.home.mesh.to_home(request.core, request.slice);
+        self.queue.schedule(at + to_home, Event::Home(key));
     }
 
     fn victim(&mut self, victim: Victim, at: Time) {
@@ -219,7 +220,7 @@ impl Shared {
             Op::WriteBack => self.queue.schedule(at, Event::Written(key)),
             Op::Load | Op::Own => {
                 let home = at + self.home.to_memory;
-                let core = home + self.home.from_home;
+                let core = home + self.home.mesh.to_core(request.core, request.slice);
                 request.stamp(Stage::MemoryToHome, home);
                 request.stamp(Stage::FromHome, core);
                 self.queue.schedule(core, Event::Fill(key));

@@ -12,7 +12,7 @@ use super::socket_link::SocketLink;
 use crate::core::RequestKey;
 use crate::cxl;
 use crate::dram;
-use crate::request::{CoreId, NodeId, Op, Request, Stage};
+use crate::request::{CoreId, HomeId, NodeId, Op, Request, Stage};
 
 /// What happens next in a machine.
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +83,8 @@ impl Shared {
     fn look_up(&mut self, now: Time, key: RequestKey) {
         let request = &mut self.requests[key];
         request.stamp(Stage::ToHome, now);
-        if request.op != Op::NonTemporal && self.home.look_up(request.line) {
-            let back = now + self.home.from_home;
+        if request.op != Op::NonTemporal && self.home.look_up(request.slice, request.line) {
+            let back = now + self.home.mesh.to_core(request.core, request.slice);
             request.stamp(Stage::FromHome, back);
             self.queue.schedule(back, Event::Fill(key));
         } else {
@@ -106,10 +106,11 @@ impl Shared {
         if request.op != Op::NonTemporal {
             return self.leave_home(now, key);
         }
-        let back = now + self.home.from_home;
+        let back = now + self.home.mesh.to_core(request.core, request.slice);
         request.stamp(Stage::HomeQueue, now);
         request.stamp(Stage::FromHome, back);
-        let posted = Request::new(request.line, Op::WriteBack, request.core, request.node, now);
+        let home = HomeId { node: request.node, slice: request.slice };
+        let posted = Request::new(request.line, Op::WriteBack, request.core, home, now);
         self.queue.schedule(back, Event::Fill(key));
         let posted = self.requests.insert(posted);
         self.leave_home(now, posted);
@@ -124,8 +125,8 @@ impl Shared {
 
     /// A changed line leaves the LLC for its memory.
     pub(super) fn write_back(&mut self, line: crate::addr::Hpa, at: Time) {
-        let node = self.home.node(line).expect("a cached line has a memory");
-        let request = Request::new(line, Op::WriteBack, CoreId(0), node, at);
+        let home = self.home.of(line).expect("a cached line has a memory");
+        let request = Request::new(line, Op::WriteBack, CoreId(0), home, at);
         let key = self.requests.insert(request);
         self.queue.schedule(at, Event::Evicted(key));
     }
