@@ -10,12 +10,14 @@
 
 mod entry;
 mod geometry;
+mod prefetch;
 mod private;
 mod replacement;
 mod slices;
 mod tags;
 
 pub use geometry::{CacheSpec, LlcSpec};
+pub use prefetch::{PrefetchSpec, Prefetchers, Wanted};
 pub use private::{Hit, Private, Snoop};
 pub use replacement::Replacement;
 pub use slices::{ClusterId, SliceId, Slices};

@@ -19,6 +19,7 @@ mod lines;
 mod misses;
 mod order;
 mod predictor;
+mod prefetch;
 mod stores;
 mod timing;
 mod window;
@@ -27,17 +28,18 @@ use cxlab_access::Marker;
 use cxlab_kernel::{Time, statistics};
 
 use crate::addr::Hpa;
-use crate::cache::{LineState, Private, Victim};
+use crate::cache::{Hit, LineState, Private, Snoop, Victim};
 use crate::config::HostSpec;
 use crate::error::ModelError;
 use crate::frontend::{Feed, Step};
-use crate::request::{CoreId, Op};
+use crate::request::{CoreId, Level, Op};
 
 use forward::Forwarding;
 use front::{Front, Slots};
 use lines::Lines;
-use misses::Misses;
+use misses::{Misses, Slot};
 use predictor::Predictor;
+use prefetch::ReadAhead;
 use stores::StoreQueue;
 use timing::Timing;
 use window::{Waiters, Window};
@@ -55,8 +57,10 @@ pub trait Uncore {
     fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time) -> Result<RequestKey, ModelError>;
     /// The request has its fill buffer and leaves the core.
     fn depart(&mut self, key: RequestKey, at: Time);
+    /// Whether nothing should be read ahead to this level: the line has no memory, or its home agents are too full.
+    fn congested(&self, line: Hpa, level: Level) -> bool;
     /// A line has left the core's caches.
-    fn victim(&mut self, victim: Victim, at: Time);
+    fn victim(&mut self, core: CoreId, victim: Victim, at: Time);
 }
 
 /// Why a core waits for an event.
@@ -97,6 +101,9 @@ statistics! {
         l2_hits: Counter [Lines] "found in L2",
         misses: Counter [Lines] "found in neither: a request to the home agent",
         forwarded: Counter [Lines] "loads that took their data from the store queue",
+        prefetches: Counter [Lines] "read ahead, into L2 or the LLC",
+        prefetches_refused: Counter [Lines] "not read ahead: requests queue on the way to their memory",
+        snoops: Counter [Events] "asked by the home agent for a line, for another core",
         merged_misses: Counter [Lines] "found in neither, and on their way already",
         device_accesses: Counter [Lines] "to a device's registers",
         window_full: Counter [Events] "dispatch waited for the reorder buffer",
@@ -129,6 +136,7 @@ pub struct Core {
     unguessed: Option<order::Sequence>,
     misses: Misses,
     caches: Private,
+    prefetch: Option<ReadAhead>,
     in_hand: Option<Step>,
     /// what was dispatched last must be committed before anything follows
     serialise: bool,
@@ -153,6 +161,7 @@ impl Core {
             unguessed: None,
             misses: Misses::new(*host.core.fill_buffers),
             caches: Private::new(&host.l1, &host.l2)?,
+            prefetch: ReadAhead::new(&host.prefetch),
             timing,
             in_hand: None,
             serialise: false,
@@ -179,10 +188,26 @@ impl Core {
         self.misses.waits()
     }
 
+    /// Whether the line is in the caches, and may be changed if it is stored to; it is touched.
+    pub(crate) fn touches(&mut self, line: Hpa, store: bool) -> bool {
+        self.caches.access(line, store) != Hit::Neither
+    }
+
     /// Have the line in the caches as if it had been touched before time began: what left them for it.
-    pub(crate) fn warm(&mut self, line: Hpa, store: bool) -> Option<Victim> {
-        let missed = self.caches.access(line, store) == crate::cache::Hit::Neither;
-        missed.then(|| self.caches.fill(line, owned(store))).flatten()
+    pub(crate) fn warm(&mut self, line: Hpa, state: LineState) -> Option<Victim> {
+        self.caches.fill(line, state)
+    }
+
+    /// What the core may do with the line, if it has it.
+    #[must_use]
+    pub fn state(&self, line: Hpa) -> Option<LineState> {
+        self.caches.state(line)
+    }
+
+    /// The home agent asks for the line: whether it was changed here; `None` if it is not here.
+    pub(crate) fn snoop(&mut self, line: Hpa, left: Snoop) -> Option<bool> {
+        self.stats.snoops.increment();
+        self.caches.snoop(line, left)
     }
 
     /// Go on until an event is due, a miss is waited for, or the program ends.
@@ -264,6 +289,7 @@ impl Core {
         &mut self,
         line: Hpa,
         op: Op,
+        grant: LineState,
         latency: Time,
         now: Time,
         uncore: &mut U,
@@ -271,20 +297,39 @@ impl Core {
         if op == Op::Load {
             self.stats.miss_latency.record(latency);
         }
-        let (waiters, store) = self.misses.returned(line);
-        if op != Op::NonTemporal
-            && let Some(victim) = self.caches.fill(line, owned(store))
-        {
-            uncore.victim(victim, now);
+        let (waiters, store, slot) = self.misses.returned(line);
+        let state = match grant {
+            // A store has come while the line was on its way to be read, and others have it: ask again.
+            LineState::Shared if store && op != Op::NonTemporal => {
+                self.misses.await_line(line, true, waiters, slot);
+                let key = uncore.request(self.id, line, Op::Own, now)?;
+                uncore.depart(key, now);
+                return Ok(());
+            }
+            LineState::Exclusive if store => LineState::Modified,
+            grant => grant,
+        };
+        let victim = match op {
+            Op::NonTemporal => None,
+            Op::Prefetch(level) => match level {
+                _ if !waiters.is_empty() => self.caches.fill(line, state),
+                Level::L2 => self.caches.fill_l2(line, state),
+                Level::Llc => Some(Victim { line, changed: false }),
+            },
+            Op::Load | Op::Own | Op::WriteBack => self.caches.fill(line, state),
+        };
+        if let Some(victim) = victim {
+            uncore.victim(self.id, victim, now);
         }
-        if let Some(next) = self.misses.free_buffer() {
-            uncore.depart(next, now);
+        match (slot, &mut self.prefetch) {
+            (Slot::Prefetch(level), Some(ahead)) => ahead.returned(level),
+            _ => {
+                if let Some(next) = self.misses.free_buffer() {
+                    uncore.depart(next, now);
+                }
+            }
         }
+        self.resume_prefetch(now, uncore)?;
         self.wake(waiters, now, uncore)
     }
-}
-
-/// The state of a line that nobody else has.
-fn owned(store: bool) -> LineState {
-    if store { LineState::Modified } else { LineState::Exclusive }
 }

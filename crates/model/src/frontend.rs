@@ -33,6 +33,8 @@ pub struct LineAccess {
     /// the first 8 bytes of it that are touched: what store-to-load forwarding compares [8 B, since 0]
     pub word: u64,
     pub store: bool,
+    /// stands for the address of the instruction
+    pub place: u64,
     /// a device's registers, not memory
     pub device: bool,
     /// a store past the caches (movnt)

@@ -10,6 +10,7 @@
 pub mod addr;
 pub mod bench;
 pub mod cache;
+pub mod coherence;
 pub mod config;
 pub mod core;
 pub mod cxl;

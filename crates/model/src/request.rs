@@ -8,7 +8,15 @@
 use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
-use crate::cache::SliceId;
+use crate::cache::{LineState, SliceId};
+use crate::core::RequestKey;
+
+/// Where a prefetched line comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    L2,
+    Llc,
+}
 
 /// Why a line travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +25,8 @@ pub enum Op {
     Load,
     /// a store wants to own the line (read for ownership)
     Own,
+    /// read ahead, into L2 or into the LLC alone
+    Prefetch(Level),
     /// a line is written past the caches (movnt): posted, the home agent finishes it
     NonTemporal,
     /// a changed line goes back to its memory
@@ -50,6 +60,7 @@ macro_rules! stages {
 stages! {
     FillBuffer "fill_buffer" "waiting for a fill buffer of the core",
     ToHome "to_home" "L1 and L2 look-up, mesh to the LLC slice and home agent, LLC and snoop filter look-up",
+    Snoop "snoop" "other cores are asked for the line, or told to forget it",
     HomeQueue "home_queue" "waiting for an entry of the home agent's table of requests",
     HomeToMemory "home_to_memory" "mesh from the home agent to the memory controller, root port or socket link",
     SocketLinkOut "socket_link_out" "socket-to-socket link, towards the other socket: queueing, serialisation, flight",
@@ -78,6 +89,10 @@ pub struct Request {
     pub node: NodeId,
     /// which LLC slice, and so which home agent, is its line's
     pub slice: SliceId,
+    /// what its core may do with the line, once the home agent has said so
+    pub grant: LineState,
+    /// who waits behind it for the same line
+    pub behind: Option<RequestKey>,
     /// it has an entry of the home agent's table of requests, so it goes to memory
     pub entered: bool,
     /// when the core had the address
@@ -106,7 +121,19 @@ impl Request {
     #[must_use]
     pub fn new(line: Hpa, op: Op, core: CoreId, home: HomeId, born: Time) -> Request {
         let HomeId { node, slice } = home;
-        Request { line, op, core, node, slice, entered: false, born, last: born, spans: [Time::ZERO; Stage::ALL.len()] }
+        Request {
+            line,
+            op,
+            core,
+            node,
+            slice,
+            grant: LineState::Exclusive,
+            behind: None,
+            entered: false,
+            born,
+            last: born,
+            spans: [Time::ZERO; Stage::ALL.len()],
+        }
     }
 
     /// `stage` ends at `at`.

@@ -50,6 +50,9 @@ pub struct NodeSummary {
     pub loads: u64,
     /// lines read for stores, to own them
     pub stores: u64,
+    /// lines read ahead by prefetchers
+    #[serde(default)]
+    pub prefetches: u64,
     /// load to use; `None` where no load came
     pub mean_load_latency_ns: Option<f64>,
     /// where a load's time goes, the mean for each stage that takes any, in the order of its way; the sum is
@@ -123,11 +126,12 @@ fn nodes(machine: &Machine, seconds: f64) -> IndexMap<String, NodeSummary> {
                 .filter(|(_, total)| total.as_ps() > 0)
                 .map(|(stage, total)| (stage.name().to_owned(), mean(*total)))
                 .collect();
-            let read_bytes = (loads + stats.stores.get()) * LINE_BYTES;
+            let read_bytes = stats.lines_read() * LINE_BYTES;
             let write_bytes = stats.write_backs.get() * LINE_BYTES;
             let summary = NodeSummary {
                 loads,
                 stores: stats.stores.get(),
+                prefetches: stats.prefetches.get(),
                 // From the stages, which are exact; the histogram keeps three digits.
                 mean_load_latency_ns: (loads > 0).then(|| stages.iter().copied().map(mean).sum()),
                 stages_ns,

@@ -119,6 +119,8 @@ class Workload:
     store: str = "ordinary"
     pattern: str = "sequential"
     latency_thread: bool = True
+    #: of the cores; as the host file has them where it is ``None``
+    prefetch: bool | None = None
 
     def job(self, delay: int) -> dict[str, Any]:
         """The model's job for one delay [core cycles]."""
@@ -142,6 +144,7 @@ class Workload:
             "threads": self.threads,
             "delay": delay,
             "work": work,
+            "prefetch": self.prefetch,
             "seed": SEED,
         }
 

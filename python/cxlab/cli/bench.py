@@ -5,6 +5,7 @@ loaded-latency   Intel MLC's: load threads at an inject delay, one latency threa
 bandwidth        all threads at full speed
 stream           the four kernels of STREAM
 memo             ld, nt-ld, st, nt-st, 16 at a time (MICRO'23)
+embedding        embedding reduction with 12 and 48 threads (MERCI)
 mess             loaded latency over a family of mixes
 """
 
@@ -54,6 +55,11 @@ def where(command: F) -> F:
             click.option("--interleave", metavar="NODES", help="Page by page over these nodes: dram,cxl."),
             click.option(
                 "--weighted-interleave", metavar="NODE=N,..", help="Page by page by weight: dram=3,cxl=1."
+            ),
+            click.option(
+                "--prefetch/--no-prefetch",
+                default=None,
+                help="Prefetchers of the cores on or off.  [default: as the machine's host file]",
             ),
             click.option(
                 "--json", "json_file", type=click.Path(path_type=Path), help="Write the result as JSON."
@@ -113,10 +119,15 @@ def command() -> None:
 )
 @click.option("--sweep", "whole", is_flag=True, help="Sizes of 1 KiB to 1 GiB: the curve of lat_mem_rd.")
 def latency(
-    machine: str, placement: Placement, json_file: Path | None, sizes: tuple[str, ...], whole: bool
+    machine: str,
+    placement: Placement,
+    prefetch: bool | None,
+    json_file: Path | None,
+    sizes: tuple[str, ...],
+    whole: bool,
 ) -> None:
     """One point without load, or a point for each size."""
-    workload = Workload(machine, placement, threads=0)
+    workload = Workload(machine, placement, threads=0, prefetch=prefetch)
     if whole or sizes:
         if whole and sizes:
             raise BenchError("give either --size or --sweep")
@@ -145,6 +156,7 @@ def latency(
 def loaded_latency(
     machine: str,
     placement: Placement,
+    prefetch: bool | None,
     json_file: Path | None,
     threads: int,
     mix: str,
@@ -157,7 +169,7 @@ def loaded_latency(
     """A point or a curve."""
     if (delay is None) != whole:
         raise BenchError("give exactly one of --delay N and --sweep")
-    workload = Workload(machine, placement, threads, Mix.parse(mix), store, pattern)
+    workload = Workload(machine, placement, threads, Mix.parse(mix), store, pattern, prefetch=prefetch)
     delays = DELAYS if delay is None else (delay,)
     outcome = Result(
         "loaded-latency", workload, sweep.run([workload.job(d) for d in delays], "loaded latency")
@@ -176,6 +188,7 @@ def loaded_latency(
 def bandwidth(
     machine: str,
     placement: Placement,
+    prefetch: bool | None,
     json_file: Path | None,
     threads: int,
     mix: str,
@@ -183,7 +196,9 @@ def bandwidth(
     pattern: str,
 ) -> None:
     """One point without delay and without a latency thread."""
-    workload = Workload(machine, placement, threads, Mix.parse(mix), store, pattern, latency_thread=False)
+    workload = Workload(
+        machine, placement, threads, Mix.parse(mix), store, pattern, latency_thread=False, prefetch=prefetch
+    )
     outcome = Result("bandwidth", workload, sweep.run([workload.job(0)], "bandwidth"))
     for point in outcome.points:
         point["mix"] = mix
@@ -194,10 +209,12 @@ def bandwidth(
 @command.command("stream", help="STREAM's copy, scale, add and triad, counted as STREAM counts.")
 @where
 @click.option("--threads", default=16, show_default=True, type=click.IntRange(1, 64))
-def stream(machine: str, placement: Placement, json_file: Path | None, threads: int) -> None:
+def stream(
+    machine: str, placement: Placement, prefetch: bool | None, json_file: Path | None, threads: int
+) -> None:
     """Four points."""
     kernels = ("copy", "scale", "add", "triad")
-    workload = Workload(machine, placement, threads)
+    workload = Workload(machine, placement, threads, prefetch=prefetch)
     jobs = [workload.job_of({"stream": {"kernel": kernel}}) for kernel in kernels]
     outcome = Result("stream", workload, sweep.run(jobs, "STREAM"))
     for kernel, point in zip(kernels, outcome.points, strict=True):
@@ -206,14 +223,30 @@ def stream(machine: str, placement: Placement, json_file: Path | None, threads: 
     finish(outcome, json_file)
 
 
+@command.command("embedding", help="Embedding reduction (MERCI): rows gathered at random and added up.")
+@where
+@click.option("--threads", "counts", default=(12, 48), show_default=True, multiple=True, type=int)
+def embedding(
+    machine: str, placement: Placement, prefetch: bool | None, json_file: Path | None, counts: tuple[int, ...]
+) -> None:
+    """A point for each number of threads."""
+    workloads = [Workload(machine, placement, count, prefetch=prefetch) for count in counts]
+    points = sweep.run([workload.job_of({"embedding": {}}) for workload in workloads], "embedding")
+    outcome = Result("embedding", workloads[0], points)
+    for count, point in zip(counts, outcome.points, strict=True):
+        point["threads"] = count
+    Console().print(result.embedding_table(outcome))
+    finish(outcome, json_file)
+
+
 @command.command(
     "memo", help="ld, nt-ld, st, nt-st: 16 random accesses to flushed lines, time over 16 (MICRO'23)."
 )
 @where
-def memo(machine: str, placement: Placement, json_file: Path | None) -> None:
+def memo(machine: str, placement: Placement, prefetch: bool | None, json_file: Path | None) -> None:
     """Four points."""
     instructions = ("ld", "nt-ld", "st", "nt-st")
-    workload = Workload(machine, placement, threads=0)
+    workload = Workload(machine, placement, threads=0, prefetch=prefetch)
     jobs = [workload.job_of({"memo": {"instruction": instruction}}) for instruction in instructions]
     outcome = Result("memo", workload, sweep.run(jobs, "memo"))
     for instruction, point in zip(instructions, outcome.points, strict=True):
@@ -233,6 +266,7 @@ def memo(machine: str, placement: Placement, json_file: Path | None) -> None:
 def mess(
     machine: str,
     placement: Placement,
+    prefetch: bool | None,
     json_file: Path | None,
     threads: int,
     mixes: str,
@@ -241,7 +275,8 @@ def mess(
 ) -> None:
     """A curve for each mix."""
     family = [
-        Workload(machine, placement, threads, Mix.parse(mix.strip()), store) for mix in mixes.split(",")
+        Workload(machine, placement, threads, Mix.parse(mix.strip()), store, prefetch=prefetch)
+        for mix in mixes.split(",")
     ]
     jobs = [workload.job(delay) for workload in family for delay in DELAYS]
     points = sweep.run(jobs, "mess")

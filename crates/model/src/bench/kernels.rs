@@ -3,6 +3,7 @@
 use cxlab_kernel::{Bytes, Stream, Time};
 
 use super::buffers::Buffer;
+use super::embedding::Embedding;
 use super::job::{Instruction, Mix, Pattern, Store, StreamKernel};
 use crate::addr::{Hpa, LINE_BYTES};
 use crate::frontend::{Action, Kernel};
@@ -15,13 +16,14 @@ pub enum Thread {
     Triad(Triad),
     Memo(Memo),
     Walk(Walk),
+    Embedding(Embedding),
 }
 
 impl Thread {
     /// Whether it leaves changed lines in the caches for long.
     pub fn stores(&self) -> bool {
         match self {
-            Thread::Chase(_) | Thread::Memo(_) | Thread::Walk(_) => false,
+            Thread::Chase(_) | Thread::Memo(_) | Thread::Walk(_) | Thread::Embedding(_) => false,
             Thread::Traffic(traffic) => traffic.mix.writes > 0 && traffic.store == Store::Ordinary,
             Thread::Triad(_) => true,
         }
@@ -37,6 +39,7 @@ impl Kernel for Thread {
             Thread::Triad(triad) => triad.act(),
             Thread::Memo(memo) => memo.act(),
             Thread::Walk(walk) => walk.act(),
+            Thread::Embedding(embedding) => embedding.act(),
         }
     }
 
@@ -44,7 +47,7 @@ impl Kernel for Thread {
         match self {
             Thread::Memo(memo) => memo.settled(at),
             Thread::Walk(walk) => walk.settled(at),
-            Thread::Chase(_) | Thread::Traffic(_) | Thread::Triad(_) => {}
+            Thread::Chase(_) | Thread::Traffic(_) | Thread::Triad(_) | Thread::Embedding(_) => {}
         }
     }
 }

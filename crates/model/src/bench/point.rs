@@ -7,6 +7,7 @@ use cxlab_kernel::statistic::{Entry, Group, Value};
 use serde::Serialize;
 
 use super::Threads;
+use super::embedding::Embedding;
 use super::job::{Job, Work};
 use super::kernels::{Memo, Thread, Walk};
 use crate::addr::LINE_BYTES;
@@ -29,6 +30,10 @@ pub struct Point {
     pub bandwidth_mb_s: f64,
     pub read_mb_s: f64,
     pub write_mb_s: f64,
+    /// `embedding`: of all threads
+    pub queries_per_second: Option<f64>,
+    /// dispatch waited for the load or the store queue, all cores
+    pub lsq_full_events: u64,
     pub simulated_us: f64,
     /// samples of the latency
     pub loads: u64,
@@ -76,7 +81,7 @@ impl Point {
             .map(|(id, _)| (machine.spec().nodes[usize::from(id.0)].name.clone(), NodePoint::of(machine, *id)))
             .collect();
         let sum = |of: fn(&crate::machine::NodeStats) -> u64| machine.nodes().map(|(stats, _)| of(stats)).sum::<u64>();
-        let (reads, writes) = (sum(|node| node.loads.get() + node.stores.get()), sum(|node| node.write_backs.get()));
+        let (reads, writes) = (sum(crate::machine::NodeStats::lines_read), sum(|node| node.write_backs.get()));
         let (loads, stages) = watched(job, machine);
         let mut point = Point {
             delay: job.delay,
@@ -85,6 +90,8 @@ impl Point {
             bandwidth_mb_s: rate(reads + writes),
             read_mb_s: rate(reads),
             write_mb_s: rate(writes),
+            queries_per_second: None,
+            lsq_full_events: machine.cores().iter().map(|core| core.stats.lsq_full.get()).sum(),
             simulated_us: elapsed.as_ns() / 1e3,
             loads,
             nodes,
@@ -96,6 +103,7 @@ impl Point {
         };
         match job.work {
             Work::LoadedLatency { .. } => {}
+            Work::Embedding {} => point.queries_per_second = Some(queries(machine, reads)),
             // A store is one line read for ownership and, by STREAM, one line of result.
             Work::Stream { .. } => point.bandwidth_mb_s = rate(reads),
             Work::Memo { .. } => point.latency_ns = median_access(threads),
@@ -130,6 +138,10 @@ fn median_access(threads: &Threads) -> Option<f64> {
     batches.get(batches.len() / 2).map(|batch| batch.as_ns() / Memo::BATCH as f64)
 }
 
+fn queries(machine: &Machine, lines: u64) -> f64 {
+    lines as f64 / (Embedding::ROW * Embedding::GATHERED) as f64 / machine.counted().as_seconds()
+}
+
 fn mean_step(threads: &Threads) -> Option<f64> {
     let Thread::Walk(walk) = &threads.first()?.kernel else { return None };
     walk.time.map(|time| time.as_ns() / Walk::LOADS as f64)
@@ -144,7 +156,7 @@ impl NodePoint {
         let latency = &stats.load_latency;
         let some = latency.count() > 0;
         NodePoint {
-            read_mb_s: rate(stats.loads.get() + stats.stores.get()),
+            read_mb_s: rate(stats.lines_read()),
             write_mb_s: rate(stats.write_backs.get()),
             mean_load_latency_ns: some.then(|| latency.mean_ns()),
             p99_load_latency_ns: some.then(|| latency.quantile_ns(0.99)),

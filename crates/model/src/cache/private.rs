@@ -92,11 +92,20 @@ impl Private {
         Some(victim)
     }
 
+    /// What the core may do with the line, if it is here.
+    #[must_use]
+    pub fn state(&self, line: Hpa) -> Option<LineState> {
+        let (set1, set2) = self.sets(line);
+        let below = self.l2.peek(set2, line)?.state();
+        let above = self.l1.peek(set1, line).map(super::entry::Entry::state);
+        Some(if above == Some(LineState::Modified) { LineState::Modified } else { below })
+    }
+
     /// Whether L2 has the line; nothing is remembered of the look.
     #[inline]
-    pub fn holds(&mut self, line: Hpa) -> bool {
+    pub fn holds(&self, line: Hpa) -> bool {
         let (_, set2) = self.sets(line);
-        self.l2.find(set2, line).is_some()
+        self.l2.peek(set2, line).is_some()
     }
 
     /// The home agent asks for the line: whether it was changed here; `None` if it is not here.

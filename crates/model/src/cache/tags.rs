@@ -61,6 +61,13 @@ impl Tags {
         Some(&mut row[way])
     }
 
+    /// The line's entry if it is here, to read.
+    #[inline]
+    pub fn peek(&self, set: usize, line: Hpa) -> Option<Entry> {
+        let start = set * self.ways;
+        self.rows[start..start + self.ways].iter().copied().find(|entry| entry.holds(line))
+    }
+
     /// The line's entry if it is here; nothing is remembered of the look.
     #[inline]
     pub fn find(&mut self, set: usize, line: Hpa) -> Option<&mut Entry> {

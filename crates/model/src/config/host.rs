@@ -4,7 +4,7 @@ use cxlab_kernel::{Frequency, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{Cycles, Sourced};
-use crate::cache::{CacheSpec, LlcSpec};
+use crate::cache::{CacheSpec, LlcSpec, PrefetchSpec};
 
 /// A processor as a host file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,7 @@ pub struct HostSpec {
     pub latency: LatencySpec,
     pub l1: CacheSpec,
     pub l2: CacheSpec,
+    pub prefetch: PrefetchSpec,
     pub llc: LlcSpec,
     pub mesh: MeshSpec,
     pub home: HomeSpec,
@@ -29,6 +30,10 @@ pub struct HostSpec {
 pub struct HomeSpec {
     /// table of requests of one slice: lines on their way to or from memory [entries]
     pub requests: Sourced<u32>,
+    /// share of a node's entries in use from which prefetches to the LLC alone are refused
+    pub refuse_llc_prefetch: Sourced<f64>,
+    /// and from which all prefetches are
+    pub refuse_prefetch: Sourced<f64>,
 }
 
 /// The out-of-order window and its queues.
@@ -50,9 +55,6 @@ pub struct CoreSpec {
     pub store_queue: Sourced<u32>,
     /// L1 misses that are under way beyond L2 at once [lines]
     pub fill_buffers: Sourced<u32>,
-    /// lines that a core keeps under way on a sequential stream, prefetches into L2 and LLC included; what the
-    /// bench gives a streaming core in the place of its fill buffers, until the core has prefetchers
-    pub stream_lines: Sourced<u32>,
     /// from a mispredicted branch's result to the first instruction of the right way [core cycles]
     pub branch_refill: Sourced<Cycles>,
     /// a load or store that goes to a device and not to memory
@@ -110,17 +112,22 @@ impl HostSpec {
             ("core.load_queue", *core.load_queue),
             ("core.store_queue", *core.store_queue),
             ("core.fill_buffers", *core.fill_buffers),
-            ("core.stream_lines", *core.stream_lines),
             ("home.requests", *self.home.requests),
         ] {
             if value == 0 || value > 4096 {
                 return Err(format!("{what} = {value}; valid: 1 to 4096"));
             }
         }
+        let (first, all) = (*self.home.refuse_llc_prefetch, *self.home.refuse_prefetch);
+        if !(0.0 <= first && first <= all && all <= 1.0) {
+            return Err(format!(
+                "home.refuse_llc_prefetch = {first}, home.refuse_prefetch = {all}; valid: 0 to 1, the first no more than the second"
+            ));
+        }
         if *self.mesh.to_home > *self.llc.latency {
             let (way, all) = (*self.mesh.to_home, *self.llc.latency);
             return Err(format!("mesh.to_home = {way} is more than llc.latency = {all}, of which it is a part"));
         }
-        self.l1.tags("l1").and(self.l2.tags("l2")).map(drop).and(self.llc.check())
+        self.l1.tags("l1").and(self.l2.tags("l2")).map(drop).and(self.llc.check()).and(self.prefetch.check())
     }
 }

@@ -4,6 +4,7 @@ use cxlab_kernel::{Grant, Time};
 
 use super::forward::LastStore;
 use super::lines::Span;
+use super::misses::Slot;
 use super::order::{Sequence, StoreNumber};
 use super::window::{Waiter, Waiters};
 use super::{Core, Pause, Uncore, Wait};
@@ -216,17 +217,25 @@ impl Core {
             return Ok(Some(at + self.timing.device_access));
         }
         let store = op == Op::Own;
-        match self.caches.access(access.line, store) {
+        let hit = self.caches.access(access.line, store);
+        let ready = match hit {
             Hit::L1 => {
                 self.stats.l1_hits.increment();
-                Ok(Some(if store { at } else { at + self.timing.l1 }))
+                Some(if store { at } else { at + self.timing.l1 })
             }
             Hit::L2 => {
                 self.stats.l2_hits.increment();
-                Ok(Some(at + self.timing.l2))
+                Some(at + self.timing.l2)
             }
-            Hit::Neither => self.miss(access.line, op, waiter, at, uncore).map(|()| None),
+            Hit::Neither => {
+                self.miss(access.line, op, waiter, at, uncore)?;
+                None
+            }
+        };
+        if self.prefetch.is_some() {
+            self.read_ahead(access, hit, at, uncore)?;
         }
+        Ok(ready)
     }
 
     fn miss<U: Uncore>(
@@ -245,9 +254,9 @@ impl Core {
         }
         self.stats.misses.increment();
         let waiters = self.window.link(waiter, Waiters::default());
-        self.misses.await_line(line, store, waiters);
+        self.misses.await_line(line, store, waiters, Slot::Buffer);
         let key = uncore.request(self.id, line, op, at)?;
-        if self.misses.take_buffer(key) == Grant::Now {
+        if self.misses.take_buffer(key, line) == Grant::Now {
             uncore.depart(key, at);
         }
         Ok(())

@@ -149,13 +149,13 @@ impl<S: RecordSource> Reader<S> {
         let here = |instruction: u16| usize::from(instruction) == index;
         let step = match self.look()? {
             Record::Access(access) if access.device && instruction.may_access => {
-                self.take_accesses(access)?;
+                self.take_accesses(access, pc + index as u64)?;
                 self.at = None;
                 return Ok(Some(Step::Execute { instruction, kernel, outcome: None }));
             }
             Record::Access(MemoryAccess { device: true, .. }) => Step::Execute { instruction, kernel, outcome: None },
             Record::Access(access) if here(access.instruction) => {
-                self.take_accesses(access)?;
+                self.take_accesses(access, pc + index as u64)?;
                 Step::Execute { instruction, kernel, outcome: None }
             }
             Record::ClockRead { instruction: at, sequence } if here(at) => {
@@ -203,7 +203,7 @@ impl<S: RecordSource> Reader<S> {
         Ok(same_side.then_some(Outcome { next: block.end, target: entered.pc }))
     }
 
-    fn take_accesses(&mut self, first: MemoryAccess) -> Result<(), ModelError> {
+    fn take_accesses(&mut self, first: MemoryAccess, place: u64) -> Result<(), ModelError> {
         let mut next = first;
         loop {
             self.ahead = None;
@@ -211,6 +211,7 @@ impl<S: RecordSource> Reader<S> {
                 line: Hpa::new(next.physical).line(),
                 word: next.physical / 8,
                 store: next.store,
+                place,
                 device: next.device,
                 non_temporal: false,
             });

@@ -88,7 +88,8 @@ impl<K: Kernel> Feed for Synthetic<K> {
             Action::Settle => return Ok(Step::Settle { sequence: 0 }),
             Action::End => return Ok(Step::End),
         };
-        self.access = Some(LineAccess { line, word: line.get() / 8, store: is_store, device: false, non_temporal });
+        self.access =
+            Some(LineAccess { line, word: line.get() / 8, store: is_store, place: 0, device: false, non_temporal });
         Ok(Step::Execute { instruction, kernel: false, outcome: None })
     }
 

@@ -4,8 +4,9 @@ use cxlab_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::mesh::Mesh;
-use crate::addr::Hpa;
+use crate::addr::{Hpa, LINE_BYTES};
 use crate::cache::{ClusterId, SliceId, Slices, Victim};
+use crate::coherence::{Cores, SnoopFilter};
 use crate::config::MachineSpec;
 use crate::request::{HomeId, NodeId};
 
@@ -32,6 +33,10 @@ struct Mapped {
 pub struct Home {
     map: Vec<Mapped>,
     llc: Slices,
+    /// who has a line; a machine of one core has nobody to ask
+    pub filter: Option<SnoopFilter>,
+    /// L2 look-up for a snoop
+    pub snooped: Time,
     hits: u64,
     misses: u64,
     /// from here to a memory controller or a root port, and back
@@ -41,7 +46,11 @@ pub struct Home {
 }
 
 impl Home {
-    pub fn new(spec: &MachineSpec, ranges: &[AddressRange]) -> Result<Home, String> {
+    pub fn new(spec: &MachineSpec, cores: u16, ranges: &[AddressRange]) -> Result<Home, String> {
+        if cores > Cores::MOST {
+            return Err(format!("{cores} cores; valid: 1 to {}", Cores::MOST));
+        }
+        let private = spec.host.l2.capacity.get() / LINE_BYTES * u64::from(cores);
         let mut ranges = ranges.to_vec();
         ranges.sort_by_key(|range| range.start);
         let mut map: Vec<Mapped> = Vec::with_capacity(ranges.len());
@@ -63,6 +72,8 @@ impl Home {
         Ok(Home {
             map,
             llc: Slices::new(&spec.host.llc, spec.clusters())?,
+            filter: (cores > 1).then(|| SnoopFilter::new(private as usize)),
+            snooped: spec.host.core.frequency.cycles(spec.host.l2.latency.0),
             hits: 0,
             misses: 0,
             to_memory: *spec.host.mesh.home_to_memory,
@@ -107,6 +118,11 @@ impl Home {
     pub fn take_in(&mut self, victim: Victim) -> Option<Hpa> {
         let leaving = self.llc.take_in(self.slice(victim.line), victim)?;
         leaving.changed.then_some(leaving.line)
+    }
+
+    /// All of the line is written past the LLC.
+    pub fn drop_line(&mut self, slice: SliceId, line: Hpa) {
+        self.llc.drop_line(slice, line);
     }
 
     /// Count from here.

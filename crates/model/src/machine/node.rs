@@ -10,20 +10,36 @@ use crate::config::{MachineSpec, NodeSpec, Path, Socket, Sourced};
 use crate::core::RequestKey;
 use crate::cxl::{Expander, HdmDecoderSpec, HdmDecoders, TargetId};
 use crate::dram::Memory;
-use crate::request::{Op, Request, Stage};
+use crate::request::{Level, Op, Request, Stage};
 
 statistics! {
     /// What a node's memory has done for the cores.
     pub struct NodeStats {
         loads: Counter [Lines] "lines read for loads",
         stores: Counter [Lines] "lines read for stores, to own them",
+        prefetches: Counter [Lines] "lines read ahead by prefetchers",
         write_backs: Counter [Lines] "lines written: changed ones, and those of non-temporal stores",
         load_latency: Latency [Nanoseconds] "load to use of the lines read for loads",
     }
 }
 
+impl NodeStats {
+    /// Lines read for whatever reason.
+    #[must_use]
+    pub fn lines_read(&self) -> u64 {
+        self.loads.get() + self.stores.get() + self.prefetches.get()
+    }
+}
+
 /// For each stage, the time that loads spent there.
 pub type StageTimes = [Time; Stage::ALL.len()];
+
+/// Entries of a table of requests in use from which prefetches are refused.
+#[derive(Clone, Copy, Debug)]
+struct Refuse {
+    llc: u32,
+    all: u32,
+}
 
 /// A node of the machine.
 pub struct Node {
@@ -34,6 +50,8 @@ pub struct Node {
     pub socket: Socket,
     /// entries of the home agents' tables of requests that serve this node
     pub table: Credits<RequestKey>,
+    /// entries in use from which prefetches are refused
+    refuse: Refuse,
     stats: NodeStats,
     stages: StageTimes,
 }
@@ -67,14 +85,28 @@ impl Node {
                 }
             }
         }
+        let entries = machine.slices(spec).len() as u32 * *machine.host.home.requests;
+        let of_all = |share: f64| (f64::from(entries) * share).ceil() as u32;
+        let home = &machine.host.home;
         Ok(Node {
             ports: first..ports.len() as u16,
             decoders,
             socket: spec.socket,
-            table: Credits::new(machine.slices(spec).len() as u32 * *machine.host.home.requests),
+            table: Credits::new(entries),
+            refuse: Refuse { llc: of_all(*home.refuse_llc_prefetch), all: of_all(*home.refuse_prefetch) },
             stats: NodeStats::default(),
             stages: StageTimes::default(),
         })
+    }
+
+    /// Whether the home agents refuse a prefetch to this level.
+    #[inline]
+    pub fn refuses(&self, level: Level) -> bool {
+        let most = match level {
+            Level::L2 => self.refuse.all,
+            Level::Llc => self.refuse.llc,
+        };
+        self.table.held() >= most
     }
 
     /// The port and the address behind it of a place in the node's memory.
@@ -104,14 +136,16 @@ impl Node {
 
     /// A line has been read for a core.
     pub fn served(&mut self, request: &Request, latency: Time) {
-        if request.op == Op::Load {
-            self.stats.loads.increment();
-            self.stats.load_latency.record(latency);
-            for (sum, stage) in self.stages.iter_mut().zip(Stage::ALL) {
-                *sum += request.span(*stage);
+        match request.op {
+            Op::Load => {
+                self.stats.loads.increment();
+                self.stats.load_latency.record(latency);
+                for (sum, stage) in self.stages.iter_mut().zip(Stage::ALL) {
+                    *sum += request.span(*stage);
+                }
             }
-        } else {
-            self.stats.stores.increment();
+            Op::Prefetch(_) => self.stats.prefetches.increment(),
+            Op::Own | Op::NonTemporal | Op::WriteBack => self.stats.stores.increment(),
         }
     }
 

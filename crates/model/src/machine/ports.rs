@@ -9,7 +9,7 @@ use crate::cache::Victim;
 use crate::config::Socket;
 use crate::core::{RequestKey, Uncore};
 use crate::error::ModelError;
-use crate::request::{CoreId, Op, Request, Stage};
+use crate::request::{CoreId, Level, Op, Request, Stage};
 use crate::{cxl, dram};
 
 impl Uncore for Shared {
@@ -30,6 +30,10 @@ impl Uncore for Shared {
         Ok(self.requests.insert(Request::new(line, op, core, home, born)))
     }
 
+    fn congested(&self, line: Hpa, level: Level) -> bool {
+        self.home.of(line).is_none_or(|home| self.nodes[usize::from(home.node.0)].refuses(level))
+    }
+
     fn depart(&mut self, key: RequestKey, at: Time) {
         let request = &mut self.requests[key];
         // A buffer that came free while the address was still being made is not waited for.
@@ -39,10 +43,11 @@ impl Uncore for Shared {
         self.queue.schedule(at + to_home, Event::Home(key));
     }
 
-    fn victim(&mut self, victim: Victim, at: Time) {
-        if let Some(line) = self.home.take_in(victim) {
-            self.write_back(line, at);
+    fn victim(&mut self, core: CoreId, victim: Victim, at: Time) {
+        if let Some(filter) = &mut self.home.filter {
+            filter.left(victim.line, core);
         }
+        self.fill_llc(victim, at);
     }
 }
 
@@ -218,7 +223,7 @@ impl Shared {
         let request = &mut self.requests[key];
         match request.op {
             Op::WriteBack => self.queue.schedule(at, Event::Written(key)),
-            Op::Load | Op::Own => {
+            Op::Load | Op::Own | Op::Prefetch(_) => {
                 let home = at + self.home.to_memory;
                 let core = home + self.home.mesh.to_core(request.core, request.slice);
                 request.stamp(Stage::MemoryToHome, home);

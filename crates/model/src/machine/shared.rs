@@ -1,7 +1,7 @@
 //! What cores share: the home, the memories and what is under way between them.
 //!
 //! The one place where an event of the memory system finds its part; the home agent's own steps are here, those behind
-//! it in `ports.rs` and `socket_link.rs`. Not modelled: snoops between cores.
+//! it in `ports.rs`, `snoops.rs` and `socket_link.rs`.
 
 use cxlab_kernel::{EventQueue, Grant, Slab, Time};
 
@@ -60,7 +60,6 @@ pub(crate) struct Shared {
 impl Shared {
     pub(super) fn happen(&mut self, now: Time, event: Event) {
         match event {
-            Event::Home(key) => self.look_up(now, key),
             Event::Cross(key) => self.cross(now, key),
             Event::RemoteHome(key) => self.remote_home(now, key),
             Event::Memory(key) => self.arrive(now, key),
@@ -75,25 +74,34 @@ impl Shared {
                 let request = self.requests.remove(key);
                 self.give_back_entry(now, request.node);
             }
-            Event::Resume(_) | Event::Fill(_) => unreachable!("the machine takes these itself"),
+            Event::Resume(_) | Event::Home(_) | Event::Fill(_) => unreachable!("the machine takes these itself"),
         }
     }
 
-    /// The home agent: the LLC has the line, or its memory is asked.
-    fn look_up(&mut self, now: Time, key: RequestKey) {
+    /// The LLC has the line, or its memory is asked; `snooped` is when other cores have answered.
+    pub(super) fn fetch(&mut self, now: Time, snooped: Time, key: RequestKey) {
         let request = &mut self.requests[key];
-        request.stamp(Stage::ToHome, now);
-        if request.op != Op::NonTemporal && self.home.look_up(request.slice, request.line) {
-            let back = now + self.home.mesh.to_core(request.core, request.slice);
-            request.stamp(Stage::FromHome, back);
-            self.queue.schedule(back, Event::Fill(key));
+        if request.op == Op::NonTemporal {
+            self.home.drop_line(request.slice, request.line);
+            self.enter_table(now, key);
+        } else if self.home.look_up(request.slice, request.line) {
+            self.answer_core(snooped, key);
         } else {
             self.enter_table(now, key);
         }
     }
 
+    /// The line, or the right to change it, goes from the home agent to the core.
+    pub(super) fn answer_core(&mut self, now: Time, key: RequestKey) {
+        let request = &mut self.requests[key];
+        let back = now + self.home.mesh.to_core(request.core, request.slice);
+        request.stamp(Stage::Snoop, now);
+        request.stamp(Stage::FromHome, back);
+        self.queue.schedule(back, Event::Fill(key));
+    }
+
     /// Take an entry of the table of requests, or wait for one.
-    fn enter_table(&mut self, now: Time, key: RequestKey) {
+    pub(super) fn enter_table(&mut self, now: Time, key: RequestKey) {
         let node = usize::from(self.requests[key].node.0);
         if self.nodes[node].table.take(key) == Grant::Now {
             self.entered(now, key);

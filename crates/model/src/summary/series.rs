@@ -50,7 +50,7 @@ impl Series {
             .iter()
             .map(|core| core.stats.user_instructions.get() + core.stats.kernel_instructions.get());
         let nodes = machine.nodes().flat_map(|(stats, _)| {
-            let (loads, read) = (stats.loads.get(), stats.loads.get() + stats.stores.get());
+            let (loads, read) = (stats.loads.get(), stats.lines_read());
             [loads, read * LINE_BYTES, stats.write_backs.get() * LINE_BYTES]
         });
         for (column, value) in self.columns.iter_mut().zip(std::iter::once(instructions.sum()).chain(nodes)) {

@@ -19,11 +19,25 @@ pub struct Script {
 }
 
 pub fn load(address: u64) -> LineAccess {
-    LineAccess { line: Hpa::new(address).line(), word: address / 8, store: false, device: false, non_temporal: false }
+    LineAccess {
+        line: Hpa::new(address).line(),
+        word: address / 8,
+        store: false,
+        place: 0,
+        device: false,
+        non_temporal: false,
+    }
 }
 
 pub fn store(address: u64) -> LineAccess {
-    LineAccess { line: Hpa::new(address).line(), word: address / 8, store: true, device: false, non_temporal: false }
+    LineAccess {
+        line: Hpa::new(address).line(),
+        word: address / 8,
+        store: true,
+        place: 0,
+        device: false,
+        non_temporal: false,
+    }
 }
 
 impl Script {
