@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,33 +96,21 @@ def _of(series: Series, frequency_ghz: float) -> list[Observation]:
         case Kind.LOADED_LATENCY:
             return _curve(series, frequency_ghz)
         case Kind.LATENCY:
-            return [
-                Observation(series, Quantity.LATENCY, p.latency, None, load.job(0))
-                for p in series.points
-                if p.latency
-            ]
+            return _each(series, Quantity.LATENCY, lambda _: load.job(0))
         case Kind.BANDWIDTH:
-            return [
-                Observation(series, Quantity.BANDWIDTH, p.bandwidth, None, load.job(0))
-                for p in series.points
-                if p.bandwidth
-            ]
+            return _each(series, Quantity.BANDWIDTH, lambda _: load.job(0))
         case Kind.STREAM:
-            return [
-                Observation(
-                    series, Quantity.BANDWIDTH, p.bandwidth, None, load.job_of({"stream": {"kernel": p.what}})
-                )
-                for p in series.points
-                if p.bandwidth
-            ]
+            return _each(series, Quantity.BANDWIDTH, lambda p: load.job_of({"stream": {"kernel": p.what}}))
         case Kind.MEMO:
-            return [
-                Observation(
-                    series, Quantity.LATENCY, p.latency, None, load.job_of({"memo": {"instruction": p.what}})
-                )
-                for p in series.points
-                if p.latency
-            ]
+            return _each(series, Quantity.LATENCY, lambda p: load.job_of({"memo": {"instruction": p.what}}))
+
+
+def _each(
+    series: Series, quantity: Quantity, job: Callable[[MeasuredPoint], Mapping[str, Any]]
+) -> list[Observation]:
+    """An observation for each point that has the quantity."""
+    values = ((p, p.latency if quantity is Quantity.LATENCY else p.bandwidth) for p in series.points)
+    return [Observation(series, quantity, value, None, job(p)) for p, value in values if value]
 
 
 def _curve(series: Series, frequency_ghz: float) -> list[Observation]:

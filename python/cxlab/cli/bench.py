@@ -184,19 +184,23 @@ def bandwidth(
     finish(outcome, json_file)
 
 
+def each(bench: str, workload: Workload, key: str, values: tuple[str, ...], json_file: Path | None) -> None:
+    """A point for each value of the one thing that ``bench`` varies."""
+    jobs = [workload.job_of({bench: {key: value}}) for value in values]
+    outcome = Result(bench, workload, sweep.run(jobs, bench))
+    for value, point in zip(values, outcome.points, strict=True):
+        point[key] = value
+    result.console().print(result.points_table(outcome, key))
+    finish(outcome, json_file)
+
+
 @command.command("stream", help="STREAM's copy, scale, add and triad, counted as STREAM counts.")
 @where
 @click.option("--threads", default=16, show_default=True, type=click.IntRange(1, 64))
 def stream(machine: str, placement: Placement, json_file: Path | None, threads: int) -> None:
     """Four points."""
-    kernels = ("copy", "scale", "add", "triad")
     workload = Workload(machine, placement, threads)
-    jobs = [workload.job_of({"stream": {"kernel": kernel}}) for kernel in kernels]
-    outcome = Result("stream", workload, sweep.run(jobs, "STREAM"))
-    for kernel, point in zip(kernels, outcome.points, strict=True):
-        point["kernel"] = kernel
-    result.console().print(result.points_table(outcome, "kernel"))
-    finish(outcome, json_file)
+    each("stream", workload, "kernel", ("copy", "scale", "add", "triad"), json_file)
 
 
 @command.command(
@@ -205,14 +209,8 @@ def stream(machine: str, placement: Placement, json_file: Path | None, threads: 
 @where
 def memo(machine: str, placement: Placement, json_file: Path | None) -> None:
     """Four points."""
-    instructions = ("ld", "nt-ld", "st", "nt-st")
     workload = Workload(machine, placement, threads=0)
-    jobs = [workload.job_of({"memo": {"instruction": instruction}}) for instruction in instructions]
-    outcome = Result("memo", workload, sweep.run(jobs, "memo"))
-    for instruction, point in zip(instructions, outcome.points, strict=True):
-        point["instruction"] = instruction
-    result.console().print(result.points_table(outcome, "instruction"))
-    finish(outcome, json_file)
+    each("memo", workload, "instruction", ("ld", "nt-ld", "st", "nt-st"), json_file)
 
 
 @command.command("mess", help="Loaded latency over a family of mixes (Esmaili-Dokht et al., MICRO'24).")

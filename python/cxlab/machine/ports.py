@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from cxlab.machine import guest, qemu
@@ -89,6 +90,14 @@ class LogPort:
         for line in lines:
             self.record(line)
         return bool(data)
+
+
+def drain(source: socket.socket, take: Callable[[], bool]) -> None:
+    """``take`` what has reached the socket, and wait for nothing."""
+    source.setblocking(False)
+    with suppress(BlockingIOError):
+        while take():
+            pass
 
 
 @dataclass

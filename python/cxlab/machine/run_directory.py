@@ -71,6 +71,14 @@ class RunDirectory:
         """The model's results so far; gone when the run has ended."""
         return self.path / "summary.partial.json"
 
+    def read_partial_summary(self) -> dict[str, Any] | None:
+        """The model's results so far, if it has left any."""
+        try:
+            summary = json.loads(self.partial_summary.read_bytes())
+        except (OSError, ValueError):
+            return None
+        return summary if isinstance(summary, dict) else None
+
     @property
     def console(self) -> Path:
         """The guest's serial console."""

@@ -13,30 +13,31 @@ SIGTERM are heard at any moment; whatever ends a run early, the model's results 
 
 from __future__ import annotations
 
-import json
 import os
 import selectors
 import signal
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from cxlab.machine import artefacts, guest, initramfs, memory_file, model_job, qemu, standard_input, swap
-from cxlab.machine.description import model
-from cxlab.machine.errors import (
-    BootTimeout,
-    GuestInitFailed,
-    GuestPanic,
-    MachineError,
-    ModelDied,
-    QemuDied,
+from cxlab.machine import (
+    artefacts,
+    early_end,
+    guest,
+    initramfs,
+    memory_file,
+    model_job,
+    qemu,
+    standard_input,
+    swap,
 )
+from cxlab.machine.description import model
+from cxlab.machine.errors import BootTimeout, GuestInitFailed, MachineError
 from cxlab.machine.interruption import Interrupted, Interruption
-from cxlab.machine.ports import ControlPort, InputStream, LogPort, OutputStream, Ports
+from cxlab.machine.ports import ControlPort, InputStream, LogPort, OutputStream, Ports, drain
 from cxlab.machine.process import Process
 from cxlab.machine.progress import PERIOD, Progress
 from cxlab.machine.raw_terminal import ESCAPE, RawTerminal
@@ -49,8 +50,6 @@ MOST_BOOT_SECONDS = 300.0
 GRACE_SECONDS = 2.0
 #: After a regular end the model still works off what is in the ring [s].
 MOST_DRAIN_SECONDS = 120.0
-PANIC = "Kernel panic - not syncing: "
-INIT = "cxlab-guest-init: "
 
 
 def run(request: Request, directory: RunDirectory, interruption: Interruption, progress: Progress) -> Outcome:
@@ -302,36 +301,17 @@ class _Session:
         assert self.qemu is not None
         self._drain_outputs()
         code = self.qemu.wait()
-        console = self.directory.console.read_bytes().decode(errors="replace")
-        for line in console.splitlines():
-            if PANIC in line:
-                what = line.partition(PANIC)[2].strip()
-                raise GuestPanic(
-                    f"the guest's kernel panicked: {what}; its last words are in {self.directory.console}"
-                )
-            if INIT in line:
-                raise GuestInitFailed(f"the guest's init: {line.partition(INIT)[2].strip()}")
-        end = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit status {code}"
-        said = memory_file.tail(self.qemu_said)
-        raise QemuDied(f"QEMU ended {end} before the program did" + (f": {said}" if said else ""))
+        raise early_end.of_qemu(code, self.directory.console, self.qemu_said)
 
     def _drain_outputs(self) -> None:
         """What had reached the sockets before QEMU went is the program's output all the same."""
         for output in self.outputs.values():
-            output.socket.setblocking(False)
-            try:
-                while output.forward():
-                    pass
-            except BlockingIOError:
-                pass
+            drain(output.socket, output.forward)
         self._drain_log()
 
     def _drain_log(self) -> None:
         if self.log is not None:
-            self.log.socket.setblocking(False)
-            with suppress(BlockingIOError):
-                while self.log.receive():
-                    pass
+            drain(self.log.socket, self.log.receive)
 
     def _model_ended(self) -> None:
         assert self.model is not None
@@ -339,14 +319,7 @@ class _Session:
         code = self.model.wait()
         # The model has all it needs when the program has ended, a little before the guest says so.
         if code != 0 and self.outcome.exit is None:
-            raise self._model_failure(code)
-
-    def _model_failure(self, code: int) -> ModelDied:
-        end = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit status {code}"
-        error = memory_file.last_json(self.model_result).get("error")
-        # The model's words begin with their code.
-        said = error["message"] if error else memory_file.tail(self.model_said)
-        return ModelDied(f"the model {end} before the program did" + (f": {said}" if said else ""))
+            raise early_end.of_model(code, self.model_result, self.model_said)
 
     # ---- end
 
@@ -364,7 +337,8 @@ class _Session:
             self._await(self.model, MOST_DRAIN_SECONDS)
             code = self.model.ended()
             if code != 0:
-                raise self._model_failure(code if code is not None else -signal.SIGTERM)
+                code = -signal.SIGTERM if code is None else code
+                raise early_end.of_model(code, self.model_result, self.model_said)
 
     def abort(self) -> None:
         """An early end: QEMU first; the model then ends by itself, or is asked to, and gives what it has."""
@@ -411,7 +385,8 @@ class _Session:
         outcome.host_memory_mb = sum(process.peak_kib for process in processes) * 1024 / 1e6
         if self.model is not None:
             outcome.simulated = (
-                memory_file.last_json(self.model_result).get("summary") or self._partial_summary()
+                memory_file.last_json(self.model_result).get("summary")
+                or self.directory.read_partial_summary()
             )
             outcome.series = (outcome.simulated or {}).pop("series", None)
             outcome.statistics = (outcome.simulated or {}).pop("statistics", None)
@@ -420,10 +395,3 @@ class _Session:
             # A model that failed or was killed has not given its trace its name (crates/access/src/trace.rs).
             self.request.record.with_suffix(".unfinished").unlink(missing_ok=True)
         return outcome
-
-    def _partial_summary(self) -> dict[str, Any] | None:
-        try:
-            summary = json.loads(self.directory.partial_summary.read_bytes())
-        except (OSError, ValueError):
-            return None
-        return summary if isinstance(summary, dict) else None

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from cxlab.bench import plot as bench_plot
 from cxlab.plan.assumption import Assumption
 from cxlab.plan.output import percent, write_whole
 from cxlab.plan.pareto import ParetoPoint
@@ -23,16 +24,7 @@ from cxlab.plan.uncertainty import Bar, Grid, Spread
 
 LOW, HIGH, INK, LOSS = "#2c7fb8", "#d95f0e", "#333333", "#b2182b"
 BACKED = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
-STYLE: dict[str, object] = {
-    "font.size": 10.0,
-    "axes.titlesize": 11.0,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "svg.hashsalt": "cxlab",  # the same figure gives the same bytes
-    "svg.fonttype": "none",
-}
+STYLE = {**bench_plot.STYLE, "axes.edgecolor": INK, "svg.fonttype": "none"}
 PERCENT = FuncFormatter(lambda fraction, _: f"{100 * fraction:.4g} %")
 MARKERS = "os^Dv<>pPX*"  # one for each design on a Pareto frontier
 NARROWEST = 0.001  # half width of an axis over which nothing changes [fraction]
