@@ -249,7 +249,7 @@ def embedding(
     outcome = Result("embedding", workloads[0], points)
     for count, point in zip(counts, outcome.points, strict=True):
         point["threads"] = count
-    Console().print(result.embedding_table(outcome))
+    result.console().print(result.embedding_table(outcome))
     finish(outcome, json_file)
 
 

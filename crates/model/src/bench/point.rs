@@ -103,7 +103,7 @@ impl Point {
         };
         match job.work {
             Work::LoadedLatency { .. } => {}
-            Work::Embedding {} => point.queries_per_second = Some(queries(machine, reads)),
+            Work::Embedding {} => point.queries_per_second = Some(queries(machine)),
             // A store is one line read for ownership and, by STREAM, one line of result.
             Work::Stream { .. } => point.bandwidth_mb_s = rate(reads),
             Work::Memo { .. } => point.latency_ns = median_access(threads),
@@ -138,7 +138,9 @@ fn median_access(threads: &Threads) -> Option<f64> {
     batches.get(batches.len() / 2).map(|batch| batch.as_ns() / Memo::BATCH as f64)
 }
 
-fn queries(machine: &Machine, lines: u64) -> f64 {
+/// By what the program loaded: lines that were read ahead for nothing are no queries.
+fn queries(machine: &Machine) -> f64 {
+    let lines: u64 = machine.cores().iter().map(|core| core.stats.loads.get()).sum();
     lines as f64 / (Embedding::ROW * Embedding::GATHERED) as f64 / machine.counted().as_seconds()
 }
 
