@@ -18,19 +18,23 @@ from rich.console import Console
 from rich.table import Table
 
 SOURCES = Path("tests/programs")
-#: Program, its arguments, and the speed that it is to have [10^6 instructions/s].
-PROGRAMS: tuple[tuple[str, tuple[str, ...], float], ...] = (
-    ("qsort", ("400000",), 5.0),
-    ("triad", (str(32 << 20),), 2.0),
-    ("chase", ("4000000", str(64 << 20)), 2.0),
+#: Program, its arguments, processors, and the speed that it is to have [10^6 instructions/s].
+#: Four processors are to have, together, half of what one has with the same program.
+PROGRAMS: tuple[tuple[str, tuple[str, ...], int, float | None], ...] = (
+    ("qsort", ("400000",), 1, 5.0),
+    ("triad", (str(32 << 20),), 1, 2.0),
+    ("chase", ("4000000", str(64 << 20)), 1, 2.0),
+    ("stream_threads", ("1", str(24 << 20)), 1, None),
+    ("stream_threads", ("4", str(24 << 20)), 4, None),
 )
 
 
-def run(folder: Path, name: str, arguments: tuple[str, ...]) -> dict[str, Any]:
+def run(folder: Path, name: str, arguments: tuple[str, ...], cpus: int) -> dict[str, Any]:
     """One run in detail from its first instruction to its last; its summary."""
     program = folder / name
     subprocess.run(["gcc", "-O2", "-pthread", "-o", program, SOURCES / f"{name}.c"], check=True)
-    command = [sys.executable, "-m", "cxlab", "run", "--out", str(folder / "out"), "--", str(program)]
+    options = ["--cpus", str(cpus), "--out", str(folder / "out")]
+    command = [sys.executable, "-m", "cxlab", "run", *options, "--", str(program)]
     subprocess.run([*command, *arguments], check=True, capture_output=True)
     summary: dict[str, Any] = json.loads((folder / "out/summary.json").read_bytes())
     return summary
@@ -40,23 +44,24 @@ def main() -> int:
     """Run each, print one table."""
     console = Console(highlight=False)
     table = Table(box=box.SIMPLE_HEAD)
-    headings = ("program", "instructions", "boot", "detail", "speed", "wanted", "memory")
+    headings = ("program", "processors", "instructions", "boot", "detail", "speed", "wanted", "memory")
     for heading in headings:
         table.add_column(heading, justify="left" if heading == "program" else "right")
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
-        for name, arguments, wanted in PROGRAMS:
+        for name, arguments, cpus, wanted in PROGRAMS:
             with console.status(f"{name} ..."):
-                summary = run(Path(folder), name, arguments)
+                summary = run(Path(folder), name, arguments, cpus)
             instructions = sum(summary["instructions"].values()) / 1e6
             host = summary["host_seconds"]
             table.add_row(
                 name,
+                str(cpus),
                 f"{instructions:.0f} M",
                 f"{host['boot']:.1f} s",
                 f"{host['detail']:.1f} s",
                 f"{instructions / host['detail']:.1f} M/s",
-                f"{wanted:.0f} M/s",
+                "" if wanted is None else f"{wanted:.0f} M/s",
                 f"{summary['host_memory_mb']:.0f} MB",
             )
     console.print(table)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from guests import Cxlab
 
+from experiments import stream_threads
+
 #: GNU sort starts a thread only for so many lines (coreutils 9.1, sort.c: SUBTHREAD_LINES_HEURISTIC).
 LINES_OF_A_THREAD = 128 * 1024
 #: Each block is a thread's.
@@ -45,8 +47,15 @@ def test_its_output_is_the_hosts(folder: Path, script: str) -> None:
 @pytest.mark.parametrize("cpus", [4, 8])
 def test_every_element_of_a_threaded_stream_is_right(programs: Path, tmp_path: Path, cpus: int) -> None:
     ran = Cxlab(tmp_path, "marker").run(
-        str(programs / "stream_threads"), str(cpus), str(24 << 20), options=["--cpus", str(cpus)]
+        str(programs / "stream_threads"), str(cpus), "25000000", options=["--cpus", str(cpus)]
     )
     assert ran.status == 0, ran.stderr
     assert ran.stdout.split()[1] == b"0"
     assert ran.summary["time"]["busy_s"] > 0.5 * cpus * ran.summary["simulated_seconds"]
+
+
+def test_one_thread_of_stream_is_as_fast_as_the_benchs(tmp_path: Path) -> None:
+    """Of several threads the difference is printed by the experiment (DEVIATIONS GST-11)."""
+    machine = stream_threads.write_machine(tmp_path)
+    bench = stream_threads.in_bench(machine, 1)
+    assert stream_threads.in_guest(tmp_path, machine, 1) == pytest.approx(bench, rel=0.05)

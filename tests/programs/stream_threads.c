@@ -1,5 +1,6 @@
-/* STREAM's triad (McCalpin) on N threads, each on a processor of its own, over three arrays of BYTES in all; behind a
-   round that is not timed: MB/s as STREAM counts, 24 bytes an element, and how many elements are wrong. */
+/* stream_threads N BYTES: STREAM's triad (McCalpin) on N threads, each on a processor of its own, over three arrays of BYTES
+   in all, one behind the other as stream.c has them. Prints MB/s as STREAM counts, 24 bytes an element, and how many
+   elements are wrong. */
 #define _GNU_SOURCE
 #include "marker.h"
 #include <immintrin.h>
@@ -45,10 +46,11 @@ static void *work(void *who) {
 
 int main(int argc, char **argv) {
     threads = strtoull(argv[argc - 2], 0, 0);
-    const size_t bytes = strtoull(argv[argc - 1], 0, 0) / 3 & ~((size_t)(2 << 20) - 1);
+    const size_t share = 64 * threads, bytes = strtoull(argv[argc - 1], 0, 0) / 3 / share * share;
     n = bytes / sizeof(double);
+    char *all = aligned_alloc(2 << 20, (3 * bytes + (2 << 20) - 1) & ~((size_t)(2 << 20) - 1));
     double **arrays[] = {&a, &b, &c};
-    for (int i = 0; i < 3; i++) *arrays[i] = aligned_alloc(2 << 20, bytes), memset(*arrays[i], i, bytes);
+    for (size_t i = 0; i < 3; i++) *arrays[i] = memset(all + i * bytes, (int)i, bytes);
     pthread_t others[8];
     REGION_BEGIN;
     for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, work, (void *)i);
