@@ -43,6 +43,10 @@ def test_both_cores_work(relayed: Ran) -> None:
     assert relayed.summary["cpus"] == 2
 
 
+def test_the_line_that_is_handed_over_comes_from_the_other_core(relayed: Ran) -> None:
+    assert relayed.summary["core"]["snoops"] >= ROUNDS
+
+
 def test_a_recorded_run_replays_exactly(relayed: Ran, folder: Path) -> None:
     command = [sys.executable, "-m", "cxlab", "replay", str(folder / "first" / "trace")]
     document = folder / "replayed.json"
