@@ -89,6 +89,10 @@ def test_both_cores_work(ran: Ran) -> None:
     assert ran.summary["cpus"] == 2
 
 
+def test_the_line_that_is_handed_over_comes_from_the_other_core(ran: Ran) -> None:
+    assert ran.summary["core"]["snoops"] >= ROUNDS
+
+
 def test_a_recorded_run_replays_exactly(ran: Ran, folder: Path) -> None:
     command = [sys.executable, "-m", "cxlab", "replay", str(folder / "2us.trace")]
     document = folder / "replayed.json"

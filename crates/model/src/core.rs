@@ -37,7 +37,7 @@ use cxlab_access::Marker;
 use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
-use crate::cache::{Hit, LineState, Private, Snoop, Victim};
+use crate::cache::{LineState, Private, Victim};
 use crate::config::HostSpec;
 use crate::error::ModelError;
 use crate::frontend::{Feed, Step, Work};
@@ -231,28 +231,6 @@ impl Core {
     #[must_use]
     pub fn fill_buffers_held(&self) -> u32 {
         self.misses.held()
-    }
-
-    /// Whether the line is in the caches, and may be changed if it is stored to; it is touched.
-    pub(crate) fn touches(&mut self, line: Hpa, store: bool) -> bool {
-        self.caches.access(line, store) != Hit::Neither
-    }
-
-    /// Have the line in the caches as if it had been touched before time began: what left them for it.
-    pub(crate) fn warm(&mut self, line: Hpa, state: LineState) -> Option<Victim> {
-        self.caches.fill(line, state)
-    }
-
-    /// What the core may do with the line, if it has it.
-    #[must_use]
-    pub fn state(&self, line: Hpa) -> Option<LineState> {
-        self.caches.state(line)
-    }
-
-    /// The home agent asks for the line: whether it was changed here; `None` if it is not here.
-    pub(crate) fn snoop(&mut self, line: Hpa, left: Snoop) -> Option<bool> {
-        self.stats.snoops.increment();
-        self.caches.snoop(line, left)
     }
 
     /// Go on until an event is due, a miss is waited for, or the program ends.

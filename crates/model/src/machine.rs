@@ -28,7 +28,6 @@ use std::collections::VecDeque;
 
 use cxlab_kernel::{EventQueue, Slab, Time};
 
-use crate::addr::Hpa;
 use crate::config::{HostSpec, MachineSpec};
 use crate::core::{Core, Pause, RequestKey};
 use crate::error::ModelError;
@@ -277,21 +276,6 @@ impl Machine {
             event => self.shared.happen(now, event),
         }
         Ok(())
-    }
-
-    /// Have a line in `core`'s caches, and what leaves for it in the LLC, as if it had been touched before.
-    pub fn warm(&mut self, core: usize, line: Hpa, store: bool) {
-        if self.cores[core].touches(line, store) {
-            return;
-        }
-        let id = CoreId(core as u16);
-        let state = self.shared.claim(line, id, store, &mut self.cores);
-        if let Some(victim) = self.cores[core].warm(line, state) {
-            if let Some(filter) = &mut self.shared.home.filter {
-                filter.left(victim.line, id);
-            }
-            let _written_before_time_began = self.shared.home.take_in(victim);
-        }
     }
 
     /// Let statistics of cores, nodes, ports and links begin here.

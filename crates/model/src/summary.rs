@@ -88,6 +88,10 @@ pub struct CoreSummary {
     pub l2_hits: u64,
     pub llc_hits: u64,
     pub llc_misses: u64,
+    /// asked by the home agent for a line, for another core
+    pub snoops: u64,
+    /// lines read ahead
+    pub prefetches: u64,
     pub fill_buffer_waits: u64,
     pub lsq_full_events: u64,
     pub branches: u64,
@@ -125,6 +129,8 @@ impl Summary {
                 l2_hits: sum(|stats| stats.l2_hits.get()),
                 llc_hits,
                 llc_misses,
+                snoops: sum(|stats| stats.snoops.get()),
+                prefetches: sum(|stats| stats.prefetches.get()),
                 fill_buffer_waits: machine.cores().iter().map(crate::core::Core::fill_buffer_waits).sum(),
                 lsq_full_events: sum(|stats| stats.lsq_full.get()),
                 branches: sum(|stats| stats.branches.get()),

@@ -192,6 +192,18 @@ proptest! {
     }
 }
 
+#[test]
+fn mod_15_the_snoop_filter_never_overflows() {
+    // Silicon's has a bounded number of entries, and takes a line out of its caches to make room.
+    let mut filter = SnoopFilter::new(1);
+    for number in 0..1_000 {
+        let line = Hpa::new(number * 64);
+        assert!(matches!(filter.ask(line, Ask::Read, CoreId(0), Key::from_index(0)), Asked::Answer(_)));
+        filter.served(line, |_| None);
+    }
+    assert_eq!(filter.len(), 1_000);
+}
+
 /// All stops of the mesh at one place, so that ways are the host file's.
 fn flat_machine(cores: u16) -> (Machine, MachineSpec) {
     let mut spec = MachineSpec::load("8468v-asic").unwrap();

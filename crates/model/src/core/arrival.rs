@@ -1,4 +1,4 @@
-//! A line is here: into which caches it comes, and what it had occupied.
+//! Lines come and go: into which caches, what they had occupied, and what others ask for.
 
 use cxlab_kernel::Time;
 
@@ -6,7 +6,7 @@ use super::misses::Slot;
 use super::window::Waiters;
 use super::{Core, Uncore};
 use crate::addr::Hpa;
-use crate::cache::{LineState, Victim};
+use crate::cache::{Hit, LineState, Snoop, Victim};
 use crate::error::ModelError;
 use crate::request::{Level, Op};
 
@@ -60,8 +60,30 @@ impl Core {
 
     /// The core's own copy, if it has one, goes home.
     pub(super) fn give_up_copy<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) {
-        if let Some(changed) = self.caches.snoop(line, crate::cache::Snoop::Invalidate) {
+        if let Some(changed) = self.caches.snoop(line, Snoop::Invalidate) {
             uncore.victim(self.id, Victim { line, changed }, at);
         }
+    }
+
+    /// Whether the line is in the caches, and may be changed if it is stored to; it is touched.
+    pub(crate) fn touches(&mut self, line: Hpa, store: bool) -> bool {
+        self.caches.access(line, store) != Hit::Neither
+    }
+
+    /// Have the line in the caches as if it had been touched before time began: what left them for it.
+    pub(crate) fn warm(&mut self, line: Hpa, state: LineState) -> Option<Victim> {
+        self.caches.fill(line, state)
+    }
+
+    /// What the core may do with the line, if it has it.
+    #[must_use]
+    pub fn state(&self, line: Hpa) -> Option<LineState> {
+        self.caches.state(line)
+    }
+
+    /// The home agent asks for the line: whether it was changed here; `None` if it is not here.
+    pub(crate) fn snoop(&mut self, line: Hpa, left: Snoop) -> Option<bool> {
+        self.stats.snoops.increment();
+        self.caches.snoop(line, left)
     }
 }

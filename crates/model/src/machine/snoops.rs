@@ -11,7 +11,7 @@
 
 use cxlab_kernel::Time;
 
-use super::{Event, Shared};
+use super::{Event, Machine, Shared};
 use crate::addr::Hpa;
 use crate::cache::{LineState, SliceId, Snoop, Victim};
 use crate::coherence::{Answer, Ask, Asked, Cores, Source};
@@ -91,6 +91,23 @@ impl Shared {
     pub(super) fn fill_llc(&mut self, victim: Victim, at: Time) {
         if let Some(line) = self.home.take_in(victim) {
             self.write_back(line, at);
+        }
+    }
+}
+
+impl Machine {
+    /// Have a line in `core`'s caches, and what leaves for it in the LLC, as if it had been touched before.
+    pub fn warm(&mut self, core: usize, line: Hpa, store: bool) {
+        if self.cores[core].touches(line, store) {
+            return;
+        }
+        let id = CoreId(core as u16);
+        let state = self.shared.claim(line, id, store, &mut self.cores);
+        if let Some(victim) = self.cores[core].warm(line, state) {
+            if let Some(filter) = &mut self.shared.home.filter {
+                filter.left(victim.line, id);
+            }
+            let _written_before_time_began = self.shared.home.take_in(victim);
         }
     }
 }

@@ -5,7 +5,11 @@ use crate::cache::entry::Entry;
 /// To the front.
 #[inline]
 pub fn used(row: &mut [Entry], way: usize) -> usize {
-    row[..=way].rotate_right(1);
+    if way > 0 {
+        let entry = row[way];
+        row.copy_within(..way, 1);
+        row[0] = entry;
+    }
     0
 }
 
