@@ -20,6 +20,9 @@ SKEWS = ("200ns", "2us", "20us")
 SKEW = 2000
 #: What PAUSE makes a thread wait (crates/access/src/record.rs) [ns].
 PAUSE = 36.8
+#: A line from another core's cache, at most: the trip to the home agent and back and the LLC's 33 ns, and the
+#: snoop's trip (data/hosts/xeon-8468v.toml: 20 ns a trip) [ns].
+TRANSFER = 33 + 2 * 20
 SIMULATED = ("machine", "simulated_seconds", "instructions", "ipc", "time", "nodes", "core")
 
 
@@ -78,9 +81,10 @@ def test_who_waits_for_another_waits_for_it_and_not_for_the_skew(
 ) -> None:
     """A hand-over is noticed behind the PAUSE that it falls into; a mispredicted branch is there, too."""
     (round_alone, turn_alone), (round_ns, turn_ns) = alone, times(at_skews[skew])
-    assert round_alone <= round_ns <= round_alone + 2 * PAUSE + 10
-    # The other's turn comes before, at worst, and its end is noticed a PAUSE late.
-    assert turn_alone <= turn_ns <= 2 * turn_alone + PAUSE
+    # Of each hand-over, the line is read by the one that waits, and owned again by the one that writes.
+    assert round_alone + 2 * TRANSFER <= round_ns <= round_alone + 4 * TRANSFER + 2 * PAUSE + 10
+    # The other's turn comes before, at worst, and its end is noticed a PAUSE late; lock and count change cores.
+    assert turn_alone <= turn_ns <= 2 * turn_alone + 4 * TRANSFER + PAUSE
     assert at_skews[skew].stdout.splitlines()[1].split()[0] == f"{2 * TURNS}".encode()
 
 
@@ -123,21 +127,19 @@ def test_one_that_waits_while_a_device_stops_the_holder_waits_that_long(
 
 
 def test_processors_with_nothing_to_do_cost_nothing(programs: Path, tmp_path: Path) -> None:
-    """A chase and a sleep take as long, and as many instructions, with three idle processors as with none."""
+    """A longer sleep of four processors is time in which next to nothing is executed."""
     found = {}
-    for cpus in (1, 4):
-        (tmp_path / str(cpus)).mkdir()
-        found[cpus] = Cxlab(tmp_path / str(cpus), "all").sh(
-            f"{programs}/chase 20000 {8 << 20}; sleep 0.05", options=["--cpus", str(cpus)]
-        )
-        assert found[cpus].status == 0, found[cpus].stderr
-    one, four = (found[cpus].summary for cpus in (1, 4))
-    assert four["simulated_seconds"] == pytest.approx(one["simulated_seconds"], rel=0.03)
-    # Three more processors have ticks and wake-ups of their own.
-    assert sum(four["instructions"].values()) <= 1.1 * sum(one["instructions"].values())
-    assert four["time"]["busy_s"] <= 1.1 * one["time"]["busy_s"]
-    idle = four["simulated_seconds"] * 4 - four["time"]["busy_s"] - four["time"]["io_s"]
-    assert four["time"]["idle_s"] == pytest.approx(idle) >= 4 * 0.05
+    for asleep in (0.05, 0.25):
+        (tmp_path / str(asleep)).mkdir()
+        found[asleep] = Cxlab(tmp_path / str(asleep), "all").run("sleep", str(asleep), options=["--cpus", "4"])
+        assert found[asleep].status == 0, found[asleep].stderr
+    short, long = (found[asleep].summary for asleep in (0.05, 0.25))
+    assert long["simulated_seconds"] - short["simulated_seconds"] == pytest.approx(0.2, rel=0.05)
+    # Debian's kernel has no ticks on idle processors; if each had its 250 a second, of 10,000 instructions:
+    more = sum(long["instructions"].values()) - sum(short["instructions"].values())
+    assert more <= 4 * 0.2 * 250 * 10_000
+    idle = long["simulated_seconds"] * 4 - long["time"]["busy_s"] - long["time"]["io_s"]
+    assert long["time"]["idle_s"] == pytest.approx(idle) >= 4 * 0.2
 
 
 @pytest.mark.parametrize(
