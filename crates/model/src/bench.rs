@@ -38,7 +38,7 @@ const LEAST: Time = Time::from_ns(60_000);
 const MOST: Time = Time::from_ns(400_000);
 const ENOUGH_LINES: u64 = 120_000;
 /// Batches that `memo` takes the median of (MICRO'23 takes 10,000 on a noisy machine).
-const BATCHES: usize = 500;
+const BATCHES: usize = 2000;
 
 type Threads = Vec<Synthetic<Thread>>;
 
@@ -120,7 +120,9 @@ fn touched(action: Action) -> Option<(Hpa, bool)> {
     match action {
         Action::Load(line) | Action::Chase(line) => Some((line, false)),
         Action::Store(line) => Some((line, true)),
-        Action::NonTemporal(_) | Action::Delay(_) | Action::Fence | Action::Settle | Action::End => None,
+        Action::NonTemporal(_) | Action::Flush(_) | Action::Delay(_) | Action::Fence | Action::Settle | Action::End => {
+            None
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use cxlab_kernel::{Stream, Time};
 
 use super::buffers::Buffer;
 use super::job::{Instruction, Mix, Pattern, Store, StreamKernel};
+use crate::addr::Hpa;
 use crate::frontend::{Action, Kernel};
 
 /// What a core runs.
@@ -161,16 +162,23 @@ impl Triad {
     }
 }
 
-/// Batches of 16 random accesses between fences and clock reads (MICRO'23, 4.1); lines are never met twice in
-/// practice, which is what the flush before each batch is for.
+/// Batches of 16 random accesses, as crates/memo has them (MICRO'23, 4.1):
+///
+/// ```text
+///   pause at random | clflush x 16 | fence | clock | 16 accesses back to back | fence | clock
+/// ```
+///
+/// The flushes find nothing in the caches. Without the pause batches fall into step with the memory's refreshes: one
+/// that waits for a refresh ends with it, and so the next one meets the next refresh.
 #[derive(Clone, Debug)]
 pub struct Memo {
     buffer: Buffer,
     random: Stream,
     instruction: Instruction,
     left: usize,
+    lines: [Hpa; Memo::BATCH],
     /// place in the batch
-    step: u64,
+    step: usize,
     begun: Option<Time>,
     /// time of each batch
     pub batches: Vec<Time>,
@@ -178,21 +186,31 @@ pub struct Memo {
 
 impl Memo {
     /// Accesses of a batch.
-    pub const BATCH: u64 = 16;
+    pub const BATCH: usize = 16;
+    /// The longest pause: longer than any tREFI (JESD79-4: 7.8 us; JESD79-5: 3.9 us).
+    const PAUSE: Time = Time::from_ns(10_000);
 
     pub fn new(buffer: Buffer, random: Stream, instruction: Instruction, batches: usize) -> Memo {
-        Memo { buffer, random, instruction, left: batches, step: 0, begun: None, batches: Vec::new() }
+        let lines = [Hpa::new(0); Memo::BATCH];
+        Memo { buffer, random, instruction, left: batches, lines, step: 0, begun: None, batches: Vec::new() }
     }
 
     fn act(&mut self) -> Action {
+        const FLUSHED: usize = 1 + Memo::BATCH;
+        const BEGUN: usize = FLUSHED + 2;
+        const DONE: usize = BEGUN + Memo::BATCH;
         if self.left == 0 {
             return Action::End;
         }
+        let step = self.step;
         self.step += 1;
-        match self.step {
-            1 => Action::Settle,
-            step if step <= 1 + Self::BATCH => self.access(),
-            step if step == 2 + Self::BATCH => Action::Fence,
+        match step {
+            0 => Action::Delay(Time::from_ps(self.random.below(Memo::PAUSE.as_ps()))),
+            ..FLUSHED => self.flush(step - 1),
+            FLUSHED => Action::Fence,
+            ..BEGUN => Action::Settle,
+            BEGUN..DONE => self.access(self.lines[step - BEGUN]),
+            DONE => Action::Fence,
             _ => {
                 self.step = 0;
                 self.left -= 1;
@@ -201,8 +219,12 @@ impl Memo {
         }
     }
 
-    fn access(&mut self) -> Action {
-        let line = self.buffer.line(self.random.below(self.buffer.lines()));
+    fn flush(&mut self, place: usize) -> Action {
+        self.lines[place] = self.buffer.line(self.random.below(self.buffer.lines()));
+        Action::Flush(self.lines[place])
+    }
+
+    fn access(&self, line: Hpa) -> Action {
         match self.instruction {
             Instruction::Load | Instruction::NonTemporalLoad => Action::Load(line),
             Instruction::Store => Action::Store(line),

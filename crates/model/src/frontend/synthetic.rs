@@ -24,6 +24,8 @@ pub enum Action {
     Store(Hpa),
     /// store past the caches
     NonTemporal(Hpa),
+    /// the line leaves every cache
+    Flush(Hpa),
     /// let time pass in a loop
     Delay(Time),
     /// wait until all before is committed and every store has left the core
@@ -49,6 +51,7 @@ pub struct Prototypes {
     aside: Instruction,
     store: Instruction,
     non_temporal: Instruction,
+    flush: Instruction,
 }
 
 impl Default for Prototypes {
@@ -60,6 +63,7 @@ impl Default for Prototypes {
             aside: one(&[0x48, 0x8b, 0x19]),                          // mov rbx, [rcx]
             store: one(&[0x48, 0x89, 0x11]),                          // mov [rcx], rdx
             non_temporal: one(&[0x62, 0xf1, 0x7d, 0x48, 0xe7, 0x01]), // vmovntdq [rcx], zmm0
+            flush: one(&[0x0f, 0xae, 0x39]),                          // clflush [rcx]
         }
     }
 }
@@ -112,12 +116,13 @@ impl<K> Synthetic<K> {
 impl<K: Kernel> Feed for Synthetic<K> {
     #[inline]
     fn next(&mut self) -> Result<Step, ModelError> {
-        let Prototypes { load, chase, store, non_temporal, .. } = self.prototypes;
+        let Prototypes { load, chase, store, non_temporal, flush, .. } = self.prototypes;
         let (instruction, address, store) = match self.kernel.act() {
             Action::Load(line) => (load, line, false),
             Action::Chase(line) => (chase, line, false),
             Action::Store(line) => (store, line, true),
             Action::NonTemporal(line) => (non_temporal, line, true),
+            Action::Flush(line) => (flush, line, true),
             Action::Delay(span) => return Ok(Step::Delay { span }),
             Action::Fence => return Ok(Step::Fence),
             Action::Settle => return Ok(Step::Settle { sequence: 0 }),
