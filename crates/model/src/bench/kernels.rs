@@ -3,8 +3,8 @@
 use cxlab_kernel::{Stream, Time};
 
 use super::buffers::Buffer;
-use super::job::{Instruction, Mix, Pattern, Store, StreamKernel};
-use crate::addr::Hpa;
+use super::job::{Instruction, Isa, Mix, Pattern, Store, StreamKernel};
+use crate::addr::{Hpa, LINE_BYTES};
 use crate::frontend::{Action, Kernel};
 
 /// What a core runs.
@@ -175,6 +175,7 @@ pub struct Memo {
     buffer: Buffer,
     random: Stream,
     instruction: Instruction,
+    isa: Isa,
     left: usize,
     lines: [Hpa; Memo::BATCH],
     /// place in the batch
@@ -190,27 +191,28 @@ impl Memo {
     /// The longest pause: longer than any tREFI (JESD79-4: 7.8 us; JESD79-5: 3.9 us).
     const PAUSE: Time = Time::from_ns(10_000);
 
-    pub fn new(buffer: Buffer, random: Stream, instruction: Instruction, batches: usize) -> Memo {
+    pub fn new(buffer: Buffer, random: Stream, instruction: Instruction, isa: Isa, batches: usize) -> Memo {
         let lines = [Hpa::new(0); Memo::BATCH];
-        Memo { buffer, random, instruction, left: batches, lines, step: 0, begun: None, batches: Vec::new() }
+        Memo { buffer, random, instruction, isa, left: batches, lines, step: 0, begun: None, batches: Vec::new() }
     }
 
     fn act(&mut self) -> Action {
         const FLUSHED: usize = 1 + Memo::BATCH;
         const BEGUN: usize = FLUSHED + 2;
-        const DONE: usize = BEGUN + Memo::BATCH;
         if self.left == 0 {
             return Action::End;
         }
-        let step = self.step;
+        let (step, accesses) = (self.step, self.isa.accesses());
         self.step += 1;
         match step {
             0 => Action::Delay(Time::from_ps(self.random.below(Memo::PAUSE.as_ps()))),
             ..FLUSHED => self.flush(step - 1),
             FLUSHED => Action::Fence,
             ..BEGUN => Action::Settle,
-            BEGUN..DONE => self.access(self.lines[step - BEGUN]),
-            DONE => Action::Fence,
+            _ if step < BEGUN + Memo::BATCH * accesses => {
+                self.access((step - BEGUN) / accesses, (step - BEGUN) % accesses)
+            }
+            _ if step == BEGUN + Memo::BATCH * accesses => Action::Fence,
             _ => {
                 self.step = 0;
                 self.left -= 1;
@@ -224,11 +226,15 @@ impl Memo {
         Action::Flush(self.lines[place])
     }
 
-    fn access(&self, line: Hpa) -> Action {
-        match self.instruction {
-            Instruction::Load | Instruction::NonTemporalLoad => Action::Load(line),
-            Instruction::Store => Action::Store(line),
-            Instruction::NonTemporalStore => Action::NonTemporal(line),
+    /// One of the accesses to the line at this place of the batch.
+    fn access(&self, place: usize, part: usize) -> Action {
+        let part_bytes = LINE_BYTES / self.isa.accesses() as u64;
+        let at = Hpa::new(self.lines[place].get() + part as u64 * part_bytes);
+        match (self.instruction, self.isa) {
+            (Instruction::Load | Instruction::NonTemporalLoad, _) => Action::Load(at),
+            (Instruction::Store, _) => Action::Store(at),
+            (Instruction::NonTemporalStore, Isa::Avx512) => Action::NonTemporal(at),
+            (Instruction::NonTemporalStore, Isa::Avx2) => Action::NonTemporalHalf(at),
         }
     }
 
