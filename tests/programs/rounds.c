@@ -18,6 +18,7 @@ static char *area;
 static uint64_t threads, share, rounds;
 /* bytes that each has read; what all had when a round began, and when that was */
 static _Atomic uint64_t done[MOST_THREADS], sum;
+static _Atomic uint64_t ready, go;
 static uint64_t read_at[MOST_ROUNDS + 1], tsc_at[MOST_ROUNDS + 1];
 
 static void look(uint64_t round) {
@@ -31,6 +32,14 @@ static void *work(void *who) {
     CPU_ZERO(&one);
     CPU_SET(me, &one);
     sched_setaffinity(0, sizeof one, &one);
+    atomic_fetch_add(&ready, 1);
+    if (me == 0) {
+        /* The others run on their processors before there is detail: no wake-up is timed. */
+        while (ready < threads) _mm_pause();
+        REGION_BEGIN;
+        go = 1;
+    }
+    while (!go) _mm_pause();
     const char *from = area + me * share * rounds;
     uint64_t added = 0;
     for (uint64_t at = 0; at < share * rounds; at += STEP) {
@@ -53,7 +62,6 @@ int main(int argc, char **argv) {
     madvise(area, bytes, MADV_HUGEPAGE);
     memset(area, 1, bytes);
     pthread_t others[MOST_THREADS];
-    REGION_BEGIN;
     for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, work, (void *)i);
     work(0);
     for (uint64_t i = 1; i < threads; i++) pthread_join(others[i], 0);
