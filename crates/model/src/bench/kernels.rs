@@ -198,7 +198,8 @@ impl Memo {
 
     fn act(&mut self) -> Action {
         const FLUSHED: usize = 1 + Memo::BATCH;
-        const BEGUN: usize = FLUSHED + 2;
+        const FENCED: usize = FLUSHED + 1;
+        const BEGUN: usize = FENCED + 1;
         if self.left == 0 {
             return Action::End;
         }
@@ -206,9 +207,9 @@ impl Memo {
         self.step += 1;
         match step {
             0 => Action::Delay(Time::from_ps(self.random.below(Memo::PAUSE.as_ps()))),
-            ..FLUSHED => self.flush(step - 1),
+            1..FLUSHED => self.flush(step - 1),
             FLUSHED => Action::Fence,
-            ..BEGUN => Action::Settle,
+            FENCED => Action::Settle,
             _ if step < BEGUN + Memo::BATCH * accesses => {
                 self.access((step - BEGUN) / accesses, (step - BEGUN) % accesses)
             }
