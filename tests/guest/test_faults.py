@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from guests import Cxlab
@@ -36,3 +37,22 @@ def test_a_full_node_ends_its_program_and_says_so(tmp_path: Path) -> None:
     ran = Cxlab(tmp_path).run("python3", "-c", "b'x' * (400 << 20)", options=options)
     assert ran.status == 137  # 128 + SIGKILL
     assert "a node was too small" in ran.stderr and "cxl 256 MiB" in ran.stderr
+
+
+def test_a_full_node_that_is_only_preferred_lets_pages_go_to_the_other(tmp_path: Path) -> None:
+    """set_mempolicy(2), MPOL_PREFERRED: the node that is full is followed by the nearest."""
+    script = """import json, re
+block = b'x' * (400 << 20)
+counts = {'N0': 0, 'N1': 0}
+for line in open('/proc/self/numa_maps'):
+    if 'anon=' in line:
+        for node, pages in re.findall(r'(N\\d+)=(\\d+)', line):
+            counts[node] += int(pages)
+print(json.dumps(counts))"""
+    options = ["--cxl", "device", "--memory", "dram=1G,cxl=256M", "--preferred", "cxl"]
+    ran = Cxlab(tmp_path).run("python3", "-c", script, options=options)
+    assert ran.status == 0, ran.stderr
+    counts = json.loads(ran.stdout)
+    # All but the reserve of the zone (min_free_kbytes) is used; the rest of the 400 MiB is in DRAM.
+    assert 240 << 8 < counts["N1"] <= 256 << 8
+    assert counts["N0"] + counts["N1"] >= 400 << 8

@@ -1,4 +1,5 @@
-/* Reads lines of /dev/daxX.Y: poisoned [+] DEVICE OFFSET... (+: with a handler) A line that is poisoned ends in SIGBUS, whose details are printed.
+/* Reads lines of /dev/daxX.Y: poisoned [+|=] DEVICE OFFSET... (+: with a handler; =: writes the whole line first) A line that is poisoned ends
+ * in SIGBUS, whose details are printed.
  * For each offset: "ok", or code and how far into the mapping the address is. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { MAPPED = 64 << 20 };
+enum { MAPPED = 64 << 20, LINE = 64 };
+static int writes;
 static volatile char *area;
 static sigjmp_buf back;
 
@@ -22,6 +24,8 @@ static void on_sigbus(int number, siginfo_t *info, void *context) {
 
 static void read_at(size_t offset) {
     if (sigsetjmp(back, 1)) return;
+    if (writes)
+        for (size_t i = 0; i < LINE; i++) area[offset / LINE * LINE + i] = 1;
     const char read = area[offset];
     /* The machine check may come an instruction later. */
     __asm__ volatile("nop; nop; nop; nop" ::"r"(read) : "memory");
@@ -32,9 +36,10 @@ static void read_at(size_t offset) {
 int main(int argc, char **argv) {
     const struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_NODEFER};
     const int handled = argv[1][0] == '+';
+    writes = argv[1][0] == '=';
     if (handled) sigaction(SIGBUS, &action, NULL);
-    area = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_SHARED, open(argv[1 + handled], O_RDWR), 0);
+    area = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_SHARED, open(argv[1 + (handled || writes)], O_RDWR), 0);
     if (area == MAP_FAILED) perror("mmap"), exit(1);
-    for (int i = 2 + handled; i < argc; i++) read_at(strtoull(argv[i], 0, 0));
+    for (int i = 2 + (handled || writes); i < argc; i++) read_at(strtoull(argv[i], 0, 0));
     return 0;
 }

@@ -33,14 +33,14 @@ from hypothesis import strategies as st
     ],
 )
 def test_exit_statuses_are_those_of_env(status: Status, expected: int) -> None:
-    assert exit_status(Outcome(exit=Exit(status, 0, 0, (), (), {}, {}))) == expected
+    assert exit_status(Outcome(exit=Exit(status, 0, 0, (), (), {}, {}, {}))) == expected
 
 
 def test_a_run_that_did_not_get_there_is_125_or_the_signals() -> None:
     assert exit_status(Outcome(failure=QemuDied("x"))) == 125
     assert exit_status(Outcome(failure=Interrupted(15))) == 143
     # Also when the program had ended already.
-    ended = Exit(ExitCode(0), 0, 0, (), (), {}, {})
+    ended = Exit(ExitCode(0), 0, 0, (), (), {}, {}, {})
     assert exit_status(Outcome(exit=ended, failure=Interrupted(2))) == 130
 
 

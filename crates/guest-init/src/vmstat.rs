@@ -1,6 +1,8 @@
-//! What Linux's memory management did while the program ran: /proc/vmstat, and the time that memory cost (PSI).
+//! What Linux's memory management did while the program ran: /proc/vmstat, and the time that memory cost: what tasks
+//! waited (PSI), and what the kernel's threads that reclaim, demote and compact were on a processor.
 //!
-//! Source: Linux 6.12, mm/vmstat.c; Documentation/accounting/psi.rst.
+//! Not told apart: what a task itself does for its memory while it does not wait (its faults, its promotions).
+//! Source: Linux 6.12, mm/vmstat.c; Documentation/accounting/psi.rst; Documentation/scheduler/sched-stats.rst.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,11 +27,17 @@ const COUNTERS: [&str; 12] = [
     "thp_migration_success",
 ];
 
-/// Counts, and microseconds of the guest's time in which some or all tasks waited for memory or a disk.
+/// Kernel threads that move pages; a number follows where each node has one (kswapd0).
+const MOVERS: [&str; 2] = ["kswapd", "kcompactd"];
+
+/// Counts, and spans of the guest's time.
 #[derive(Debug, Default, Serialize)]
 pub struct Moved {
     pub pages: BTreeMap<String, u64>,
+    /// in which some or all tasks waited for memory or a disk [us]
     pub stalls_us: BTreeMap<String, u64>,
+    /// in which a kernel's thread that moves pages had a processor [us]
+    pub movers_us: BTreeMap<String, u64>,
 }
 
 impl Moved {
@@ -41,7 +49,7 @@ impl Moved {
             let text = fs::read_to_string(&path).doing(|| format!("reading {path}"))?;
             stalls_us.extend(stalls(resource, &text));
         }
-        Ok(Moved { pages: counters(&text), stalls_us })
+        Ok(Moved { pages: counters(&text), stalls_us, movers_us: movers()? })
     }
 
     pub fn since(mut self, before: &Moved) -> Self {
@@ -50,6 +58,7 @@ impl Moved {
         };
         less(&mut self.pages, &before.pages);
         less(&mut self.stalls_us, &before.stalls_us);
+        less(&mut self.movers_us, &before.movers_us);
         self
     }
 }
@@ -70,6 +79,29 @@ fn stalls(resource: &str, text: &str) -> BTreeMap<String, u64> {
     lines.collect()
 }
 
+/// Time on a processor of each thread that moves pages, by its name.
+fn movers() -> Result<BTreeMap<String, u64>> {
+    let listing = || "listing /proc".to_owned();
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir("/proc").doing(listing)? {
+        let path = entry.doing(listing)?.path();
+        // What is no process has no such file, nor has one that has ended meanwhile.
+        let Ok(name) = fs::read_to_string(path.join("comm")) else { continue };
+        let name = name.trim_end();
+        if MOVERS.iter().any(|mover| name.starts_with(mover)) {
+            let path = path.join("schedstat");
+            let text = fs::read_to_string(&path).doing(|| format!("reading {}", path.display()))?;
+            found.insert(name.to_owned(), on_processor(&text));
+        }
+    }
+    Ok(found)
+}
+
+/// "RUNNING_NS WAITING_NS SLICES", the first in microseconds.
+fn on_processor(schedstat: &str) -> u64 {
+    schedstat.split_whitespace().next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0) / 1000
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,13 +109,15 @@ mod tests {
     /// Lines as Linux 6.12 writes them.
     #[test]
     fn counters_and_stalls_are_read_and_subtracted() {
-        let then = Moved { pages: counters("pswpin 2\nnr_free_pages 7\n"), stalls_us: BTreeMap::new() };
+        let then = Moved { pages: counters("pswpin 2\nnr_free_pages 7\n"), ..Moved::default() };
         let now = Moved {
             pages: counters("pswpin 5\nnr_free_pages 3\npswpout 1\n"),
             stalls_us: stalls("memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=12\nfull avg10=0.00 total=9\n"),
+            movers_us: BTreeMap::from([("kswapd0".to_owned(), on_processor("1234567 890 3\n"))]),
         };
         let moved = now.since(&then);
         assert_eq!(moved.pages, BTreeMap::from([("pswpin".to_owned(), 3), ("pswpout".to_owned(), 1)]));
         assert_eq!(moved.stalls_us, BTreeMap::from([("memory_some".to_owned(), 12), ("memory_full".to_owned(), 9)]));
+        assert_eq!(moved.movers_us, BTreeMap::from([("kswapd0".to_owned(), 1234)]));
     }
 }

@@ -28,7 +28,7 @@ use crate::{MachineSpec, request::NodeId};
 
 use buffers::Frames;
 use embedding::Embedding;
-pub use job::{Instruction, Job, Mix, Pattern, Share, Store, StreamKernel, Work};
+pub use job::{Instruction, Isa, Job, Mix, Pattern, Share, Store, StreamKernel, Work};
 use kernels::{Chase, Memo, Thread, Traffic, Triad, Walk};
 pub use point::{NodePoint, Point, PortPoint, SocketLinkPoint};
 
@@ -40,7 +40,7 @@ const LEAST: Time = Time::from_ns(60_000);
 const MOST: Time = Time::from_ns(400_000);
 const ENOUGH_LINES: u64 = 120_000;
 /// Batches that `memo` takes the median of (MICRO'23 takes 10,000 on a noisy machine).
-const BATCHES: usize = 500;
+const BATCHES: usize = 4000;
 
 type Threads = Vec<Synthetic<Thread>>;
 
@@ -94,8 +94,8 @@ fn program(job: &Job, spec: &MachineSpec, shares: &[(NodeId, u32)], frames: &mut
             }
         }
         Work::Walk { size } => add(Thread::Walk(Walk::new(buffer(), random(0), size))),
-        Work::Memo { instruction } => {
-            add(Thread::Memo(Memo::new(buffer(), random(0), instruction, BATCHES)));
+        Work::Memo { instruction, isa } => {
+            add(Thread::Memo(Memo::new(buffer(), random(0), instruction, isa, BATCHES)));
         }
     }
     threads
@@ -133,7 +133,13 @@ fn touched(action: Action) -> Option<(Hpa, bool)> {
     match action {
         Action::Load(line) | Action::Chase(line) => Some((line, false)),
         Action::Store(line) => Some((line, true)),
-        Action::NonTemporal(_) | Action::Delay(_) | Action::Fence | Action::Settle | Action::End => None,
+        Action::NonTemporal(_)
+        | Action::NonTemporalHalf(_)
+        | Action::Flush(_)
+        | Action::Delay(_)
+        | Action::Fence
+        | Action::Settle
+        | Action::End => None,
     }
 }
 

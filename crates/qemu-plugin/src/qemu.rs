@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 pub type Cpu = *mut c_void;
 pub type Work = unsafe extern "C" fn(Cpu, u64);
 
+/// The versions whose structures are declared here.
+const SERIES: &str = "10.0.";
 /// `QEMU_CLOCK_VIRTUAL`
 const VIRTUAL_CLOCK: c_int = 1;
 /// `QEMU_TIMER_ATTR_ALL`
@@ -159,9 +161,12 @@ fn symbol(name: &str) -> Result<*mut c_void, String> {
     Ok(address)
 }
 
-/// Find all functions, or say which one this QEMU lacks.
+/// Find all functions, or say which one this QEMU lacks. A series that has them all may have other structures.
 pub fn check() -> Result<(), String> {
     let functions = Functions::find()?;
+    if !version().is_some_and(|version| version.starts_with(SERIES)) {
+        return Err(wanted());
+    }
     let _ = FUNCTIONS.set(functions);
     Ok(())
 }

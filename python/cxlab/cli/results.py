@@ -75,7 +75,7 @@ def _say_end(request: Request, end: guest.Exit, say: Any) -> None:
 
 
 def _say_moved(request: Request, end: guest.Exit, say: Any) -> None:
-    """What Linux moved between nodes and to the disk, and the time that tasks waited for it."""
+    """What Linux moved between nodes and to the disk, and what that cost in simulated time."""
     moves = {
         "promoted": end.pages.get("pgpromote_success", 0),
         "demoted": end.pages.get("pgdemote_kswapd", 0) + end.pages.get("pgdemote_direct", 0),
@@ -86,8 +86,10 @@ def _say_moved(request: Request, end: guest.Exit, say: Any) -> None:
         return
     counts = ", ".join(f"{count} {what}" for what, count in moves.items() if count)
     waited = end.stalls_us.get("memory_some", 0) / 1000
+    moving = sum(end.movers_us.values()) / 1000
     say(
-        f"pages of 4 KiB that Linux moved: {counts}; tasks waited {waited:.3f} ms for memory (simulated, PSI)"
+        f"pages of 4 KiB that Linux moved: {counts}; tasks waited {waited:.3f} ms for memory "
+        f"(simulated, PSI), kswapd and kcompactd worked {moving:.3f} ms"
     )
     if request.scan_period_ms is not None:
         say(f"it looked for hot pages every {request.scan_period_ms} ms of simulated time, not every 1000")

@@ -252,6 +252,8 @@ class Exit:
     pages: dict[str, int]
     #: how long tasks waited for memory or a disk (PSI), by resource and kind [us of simulated time]
     stalls_us: dict[str, int]
+    #: how long each kernel thread that reclaims, demotes or compacts had a processor [us of simulated time]
+    movers_us: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -285,6 +287,7 @@ def parse_event(line: bytes) -> Event:
                 tuple(event["oom"]),
                 event["moved"]["pages"],
                 event["moved"]["stalls_us"],
+                event["moved"]["movers_us"],
             )
         case "failed":
             return Failed(event["code"], event["message"])

@@ -88,6 +88,7 @@ def summary(request: Request, outcome: Outcome, qemu_version: str) -> dict[str, 
         "files": [{"path": _text(f.path), "kind": f.kind, "bytes": f.size} for f in files],
         "moved_pages": {} if outcome.exit is None else outcome.exit.pages,
         "stalls_us": {} if outcome.exit is None else outcome.exit.stalls_us,
+        "movers_us": {} if outcome.exit is None else outcome.exit.movers_us,
         "out_of_memory": [] if outcome.exit is None else list(outcome.exit.oom),
         "versions": {"cxlab": cxlab_version(), "qemu": qemu_version, "kernel": outcome.kernel},
     }

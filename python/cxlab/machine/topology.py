@@ -22,7 +22,7 @@ from enum import StrEnum
 
 from cxlab.machine.description import Machine, Node
 from cxlab.machine.errors import BadRequest
-from cxlab.machine.placement import MIB, format_bytes, parse_bytes
+from cxlab.machine.placement import LEAST_BOOT_NODE_BYTES, MIB, format_bytes, parse_bytes
 
 #: A window and the share of each device are multiples of this (CXL 2.0, 8.2.5.12; QEMU asks for it, too).
 DEVICE_MULTIPLE = 256 * MIB
@@ -30,6 +30,8 @@ WAYS = (1, 2, 4)
 MOST_BRIDGES = 2
 #: CXL 2.0, 8.2.5.12: IG 0 to 6.
 GRANULARITIES = tuple(256 << ig for ig in range(7))
+#: What Linux keeps of each page, on node 0 for those of devices [bytes]; struct page, Linux 6.12.
+PAGE_BYTES, DESCRIPTION_BYTES = 4096, 64
 #: Bus numbers between two host bridges: one for each root port, and some to spare.
 BUSES = 16
 
@@ -164,7 +166,23 @@ def attach(
         devices = tuple(Device(serials + way + 1, here[way % len(here)], share) for way in range(ways))
         windows.append(Window(len(windows), node.place, here, devices, granularity, managed))
         serials, bridges = serials + ways, bridges + len(here)
+    if managed is Managed.KERNEL:
+        _check_descriptions(machine, node_bytes, sum(window.size for window in windows))
     return _numbered(machine, managed), Topology(tuple(windows))
+
+
+def _check_descriptions(machine: Machine, node_bytes: tuple[int, ...], of_devices: int) -> None:
+    """Whether node 0 holds Linux and its descriptions of the devices' pages."""
+    local = machine.nodes[0]
+    # Linux was seen to boot on its least node 0 with one device of the least size.
+    described = max(0, of_devices - DEVICE_MULTIPLE) // PAGE_BYTES * DESCRIPTION_BYTES
+    least = LEAST_BOOT_NODE_BYTES + -(-described // (2 * MIB)) * 2 * MIB
+    if node_bytes[local.place] < least:
+        raise BadRequest(
+            f"--memory {local.name}={format_bytes(node_bytes[local.place])}: at least "
+            f"{local.name}={format_bytes(least)}, where Linux keeps {DESCRIPTION_BYTES} B for each page of "
+            f"the {format_bytes(of_devices)} behind CXL devices"
+        )
 
 
 def _numbered(machine: Machine, managed: Managed) -> Machine:

@@ -46,7 +46,7 @@ impl Memo {
             settings,
             method: format!(
                 "a sample is 1/16 of the time from rdtsc to rdtsc around 16 accesses to flushed random lines and a fence (lfence \
-                 after loads, mfence after stores), less the median time around no access; {} warm-up batches, then {repeats}",
+                 after loads, mfence after stores), less the median time around no access; a random pause before each; {} warm-up batches, then {repeats}",
                 self.warm_up
             ),
             output: &self.output,

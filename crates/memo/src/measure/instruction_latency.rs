@@ -1,7 +1,8 @@
 //! memo proper: 16 random accesses of one kind after a flush, repeated, and their whole distribution.
 //!
 //! A batch's time less the cost of clock and fence, over 16, is one sample: accesses overlap, so it is below a pointer chase's
-//! latency, as in MICRO 2023 figure 3. Translation is warm: the flush itself walks the pages.
+//! latency, as in MICRO 2023 figure 3. Translation is warm: the flush itself walks the pages. A random pause precedes each
+//! batch, or batches of one length fall into step with the memory's refreshes (a batch that waits for a refresh ends with it).
 
 use crate::buffer::Buffer;
 use crate::chase::below;
@@ -14,6 +15,10 @@ use crate::session::Session;
 use crate::tsc::Ticks;
 use crate::{cpu, with_vector};
 use cxlab_kernel::{Bytes, Stream};
+
+/// The longest pause [PAUSE instructions]: more than 10 us at the 140 cycles of Intel's since Skylake (Intel 64 optimization
+/// manual, 248966, "Pause Latency in Skylake Client Microarchitecture"); any tREFI is shorter (JESD79-4: 7.8 us).
+const PAUSES: usize = 512;
 
 #[derive(Clone, Debug)]
 pub struct InstructionLatency {
@@ -50,6 +55,7 @@ impl InstructionLatency {
         let nothing = draw(buffer, &mut random);
         let mut batch = || {
             let lines = draw(buffer, &mut random);
+            (0..below(&mut random, PAUSES)).for_each(|_| std::hint::spin_loop());
             // SAFETY: the instruction set was detected; the lines are this measurement's own, and distinct.
             with_vector!(session.isa, V => unsafe { instruction.time_batch::<V>(&lines) })
         };

@@ -45,7 +45,11 @@ pub enum Work {
     /// one thread in a random chase over the first `size` bytes of its buffer, from warm caches (LMbench's lat_mem_rd)
     Walk { size: Bytes },
     /// batches of 16 random accesses to flushed lines (MICRO'23, 4.1)
-    Memo { instruction: Instruction },
+    Memo {
+        instruction: Instruction,
+        #[serde(default)]
+        isa: Isa,
+    },
 }
 
 /// Lines read to lines written at the memory, ownership reads included.
@@ -92,6 +96,27 @@ pub enum Instruction {
     Store,
     #[serde(rename = "nt-st")]
     NonTemporalStore,
+}
+
+/// The vectors that an access is made of; as `cxlab-memo --isa` (crates/memo/src/isa.rs).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Isa {
+    /// one of 64 B, as on the processors of the papers, and where nothing is said
+    #[default]
+    Avx512,
+    /// two of 32 B, as in the simulated guest (DEVIATIONS GST-4)
+    Avx2,
+}
+
+impl Isa {
+    /// Accesses to a line.
+    pub const fn accesses(self) -> usize {
+        match self {
+            Isa::Avx512 => 1,
+            Isa::Avx2 => 2,
+        }
+    }
 }
 
 impl Job {

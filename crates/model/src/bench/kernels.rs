@@ -4,7 +4,7 @@ use cxlab_kernel::{Bytes, Stream, Time};
 
 use super::buffers::Buffer;
 use super::embedding::Embedding;
-use super::job::{Instruction, Mix, Pattern, Store, StreamKernel};
+use super::job::{Instruction, Isa, Mix, Pattern, Store, StreamKernel};
 use crate::addr::{Hpa, LINE_BYTES};
 use crate::frontend::{Action, Kernel};
 
@@ -219,16 +219,24 @@ impl Triad {
     }
 }
 
-/// Batches of 16 random accesses between fences and clock reads (MICRO'23, 4.1); lines are never met twice in
-/// practice, which is what the flush before each batch is for.
+/// Batches of 16 random accesses, as crates/memo has them (MICRO'23, 4.1):
+///
+/// ```text
+///   pause at random | clflush x 16 | fence | clock | 16 accesses back to back | fence | clock
+/// ```
+///
+/// The flushes find nothing in the caches. Without the pause batches fall into step with the memory's refreshes: one
+/// that waits for a refresh ends with it, and so the next one meets the next refresh.
 #[derive(Clone, Debug)]
 pub struct Memo {
     buffer: Buffer,
     random: Stream,
     instruction: Instruction,
+    isa: Isa,
     left: usize,
+    lines: [Hpa; Memo::BATCH],
     /// place in the batch
-    step: u64,
+    step: usize,
     begun: Option<Time>,
     /// time of each batch
     pub batches: Vec<Time>,
@@ -236,21 +244,33 @@ pub struct Memo {
 
 impl Memo {
     /// Accesses of a batch.
-    pub const BATCH: u64 = 16;
+    pub const BATCH: usize = 16;
+    /// The longest pause: longer than any tREFI (JESD79-4: 7.8 us; JESD79-5: 3.9 us).
+    const PAUSE: Time = Time::from_ns(10_000);
 
-    pub fn new(buffer: Buffer, random: Stream, instruction: Instruction, batches: usize) -> Memo {
-        Memo { buffer, random, instruction, left: batches, step: 0, begun: None, batches: Vec::new() }
+    pub fn new(buffer: Buffer, random: Stream, instruction: Instruction, isa: Isa, batches: usize) -> Memo {
+        let lines = [Hpa::new(0); Memo::BATCH];
+        Memo { buffer, random, instruction, isa, left: batches, lines, step: 0, begun: None, batches: Vec::new() }
     }
 
     fn act(&mut self) -> Action {
+        const FLUSHED: usize = 1 + Memo::BATCH;
+        const FENCED: usize = FLUSHED + 1;
+        const BEGUN: usize = FENCED + 1;
         if self.left == 0 {
             return Action::End;
         }
+        let (step, accesses) = (self.step, self.isa.accesses());
         self.step += 1;
-        match self.step {
-            1 => Action::Settle,
-            step if step <= 1 + Self::BATCH => self.access(),
-            step if step == 2 + Self::BATCH => Action::Fence,
+        match step {
+            0 => Action::Delay(Time::from_ps(self.random.below(Memo::PAUSE.as_ps()))),
+            1..FLUSHED => self.flush(step - 1),
+            FLUSHED => Action::Fence,
+            FENCED => Action::Settle,
+            _ if step < BEGUN + Memo::BATCH * accesses => {
+                self.access((step - BEGUN) / accesses, (step - BEGUN) % accesses)
+            }
+            _ if step == BEGUN + Memo::BATCH * accesses => Action::Fence,
             _ => {
                 self.step = 0;
                 self.left -= 1;
@@ -259,12 +279,20 @@ impl Memo {
         }
     }
 
-    fn access(&mut self) -> Action {
-        let line = self.buffer.line(self.random.below(self.buffer.lines()));
-        match self.instruction {
-            Instruction::Load | Instruction::NonTemporalLoad => Action::Load(line),
-            Instruction::Store => Action::Store(line),
-            Instruction::NonTemporalStore => Action::NonTemporal(line),
+    fn flush(&mut self, place: usize) -> Action {
+        self.lines[place] = self.buffer.line(self.random.below(self.buffer.lines()));
+        Action::Flush(self.lines[place])
+    }
+
+    /// One of the accesses to the line at this place of the batch.
+    fn access(&self, place: usize, part: usize) -> Action {
+        let part_bytes = LINE_BYTES / self.isa.accesses() as u64;
+        let at = Hpa::new(self.lines[place].get() + part as u64 * part_bytes);
+        match (self.instruction, self.isa) {
+            (Instruction::Load | Instruction::NonTemporalLoad, _) => Action::Load(at),
+            (Instruction::Store, _) => Action::Store(at),
+            (Instruction::NonTemporalStore, Isa::Avx512) => Action::NonTemporal(at),
+            (Instruction::NonTemporalStore, Isa::Avx2) => Action::NonTemporalHalf(at),
         }
     }
 

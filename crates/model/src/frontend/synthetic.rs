@@ -24,6 +24,10 @@ pub enum Action {
     Store(Hpa),
     /// store past the caches
     NonTemporal(Hpa),
+    /// store 32 B past the caches, half of a line
+    NonTemporalHalf(Hpa),
+    /// the line leaves every cache
+    Flush(Hpa),
     /// let time pass in a loop
     Delay(Time),
     /// wait until all before is committed and every store has left the core
@@ -49,6 +53,8 @@ pub struct Prototypes {
     aside: Instruction,
     store: Instruction,
     non_temporal: Instruction,
+    non_temporal_half: Instruction,
+    flush: Instruction,
 }
 
 impl Default for Prototypes {
@@ -60,6 +66,8 @@ impl Default for Prototypes {
             aside: one(&[0x48, 0x8b, 0x19]),                          // mov rbx, [rcx]
             store: one(&[0x48, 0x89, 0x11]),                          // mov [rcx], rdx
             non_temporal: one(&[0x62, 0xf1, 0x7d, 0x48, 0xe7, 0x01]), // vmovntdq [rcx], zmm0
+            non_temporal_half: one(&[0xc5, 0xfd, 0xe7, 0x01]),        // vmovntdq [rcx], ymm0
+            flush: one(&[0x0f, 0xae, 0x39]),                          // clflush [rcx]
         }
     }
 }
@@ -112,12 +120,14 @@ impl<K> Synthetic<K> {
 impl<K: Kernel> Feed for Synthetic<K> {
     #[inline]
     fn next(&mut self) -> Result<Step, ModelError> {
-        let Prototypes { load, chase, store, non_temporal, .. } = self.prototypes;
+        let Prototypes { load, chase, store, non_temporal, non_temporal_half, flush, .. } = self.prototypes;
         let (instruction, address, store) = match self.kernel.act() {
             Action::Load(line) => (load, line, false),
             Action::Chase(line) => (chase, line, false),
             Action::Store(line) => (store, line, true),
             Action::NonTemporal(line) => (non_temporal, line, true),
+            Action::NonTemporalHalf(half) => (non_temporal_half, half, true),
+            Action::Flush(line) => (flush, line, true),
             Action::Delay(span) => return Ok(Step::Delay { span }),
             Action::Fence => return Ok(Step::Fence),
             Action::Settle => return Ok(Step::Settle { sequence: 0 }),
