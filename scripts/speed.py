@@ -47,7 +47,7 @@ def main() -> int:
     """Run each, print one table."""
     console = Console(highlight=False)
     table = Table(box=box.SIMPLE_HEAD)
-    headings = ("program", "processors", "instructions", "boot", "detail", "speed", "wanted", "memory")
+    headings = ("program", "instructions", "boot", "detail", "speed", "wanted", "memory")
     for heading in headings:
         table.add_column(heading, justify="left" if heading == "program" else "right")
     load = os.getloadavg()[0]
