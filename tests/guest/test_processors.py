@@ -83,7 +83,7 @@ def test_who_waits_for_another_waits_for_it_and_not_for_the_skew(
     (round_alone, turn_alone), (round_ns, turn_ns) = alone, times(at_skews[skew])
     # Of each hand-over, the line is read by the one that waits, and owned again by the one that writes.
     assert round_alone + 2 * TRANSFER <= round_ns <= round_alone + 4 * TRANSFER + 2 * PAUSE + 10
-    # The other's turn comes before, at worst, and its end is noticed a PAUSE late; lock and count change cores.
+    # The other's turn comes before, at worst, its end is noticed a PAUSE late, lock and count change cores.
     assert turn_alone <= turn_ns <= 2 * turn_alone + 4 * TRANSFER + PAUSE
     assert at_skews[skew].stdout.splitlines()[1].split()[0] == f"{2 * TURNS}".encode()
 
@@ -131,7 +131,8 @@ def test_processors_with_nothing_to_do_cost_nothing(programs: Path, tmp_path: Pa
     found = {}
     for asleep in (0.05, 0.25):
         (tmp_path / str(asleep)).mkdir()
-        found[asleep] = Cxlab(tmp_path / str(asleep), "all").run("sleep", str(asleep), options=["--cpus", "4"])
+        guest = Cxlab(tmp_path / str(asleep), "all")
+        found[asleep] = guest.run("sleep", str(asleep), options=["--cpus", "4"])
         assert found[asleep].status == 0, found[asleep].stderr
     short, long = (found[asleep].summary for asleep in (0.05, 0.25))
     assert long["simulated_seconds"] - short["simulated_seconds"] == pytest.approx(0.2, rel=0.05)

@@ -47,7 +47,8 @@ class _GuestOrModel(click.Command):
     context_settings={"allow_interspersed_args": False},
     help="Run PROGRAM on a simulated machine while Caption steers the share of its pages on CXL memory: the "
     "servers' controller, in the guest, on the machine's counters and the kernel's own weights. "
-    "With --app NAME in place of PROGRAM: on applications of the model, without a guest (cxlab caption --app streaming --help).",
+    "With --app NAME in place of PROGRAM: on applications of the model, without a guest "
+    "(cxlab caption --app streaming --help).",
     epilog="A new share places new pages only, unless --move-rate moves the resident ones. The folder of "
     f"results has the controller's log ({LOG}) and its plot ({PLOT}). Exit status: as `cxlab run`.",
 )
