@@ -9,7 +9,8 @@
 //! A point runs from caches that are as the kernels leave them, through a ramp that is not counted, until enough
 //! lines have moved. Points know nothing of each other, so a sweep runs them in parallel.
 //!
-//! Not modelled: TLB misses (buffers are of 2 MiB pages, placed at random), the operating system.
+//! Buffers are of pages of 2 MiB unless a job asks for 4 KiB; page tables are on a node of their own. Not modelled: the
+//! operating system.
 
 mod buffers;
 mod job;
@@ -26,7 +27,7 @@ use crate::machine::Machine;
 use crate::{MachineSpec, request::NodeId};
 
 use buffers::Frames;
-pub use job::{Instruction, Job, Mix, Pattern, Share, Store, StreamKernel, Work};
+pub use job::{Instruction, Job, Mix, Pages, Pattern, Share, Store, StreamKernel, Work};
 use kernels::{Chase, Memo, Thread, Traffic, Triad};
 pub use point::{NodePoint, Point, PortPoint, SocketLinkPoint};
 
@@ -51,8 +52,11 @@ pub fn run(job: &Job) -> Result<Point, ModelError> {
     let inconsistent = |cause| ModelError::Inconsistent { file: "bench".into(), cause };
     let shares = job.check(&spec).map_err(inconsistent)?;
     let mut frames = Frames::new(&spec, job.threads + 1);
-    let (mut threads, cores) = program(job, &spec, &shares, &mut frames);
+    let space = frames.space(job.page_tables(&spec).map_err(inconsistent)?, job.pages.size());
+    let (threads, cores) = program(job, &spec, &shares, &mut frames);
+    let mut threads: Threads = threads.into_iter().map(|thread| thread.within(space.clone())).collect();
     let mut machine = Machine::with_cores(spec, &cores, &frames.ranges())?;
+    machine.set_page_tables(space.tables);
     warm(&mut machine, &mut threads);
     match job.work {
         Work::Memo { .. } => batches(&mut machine, &mut threads)?,

@@ -26,6 +26,7 @@ mod predictor;
 mod stats;
 mod stores;
 mod timing;
+mod translate;
 mod window;
 mod write_combining;
 
@@ -40,6 +41,7 @@ use crate::config::HostSpec;
 use crate::error::ModelError;
 use crate::frontend::{Feed, Step, Work};
 use crate::request::{CoreId, Op};
+use crate::translation::{Mapping, PageId};
 
 use forward::Forwarding;
 use front::{Front, Slots};
@@ -51,6 +53,8 @@ use predictor::Predictor;
 pub use stats::{CoreStats, TimeSpent};
 use stores::StoreQueue;
 use timing::Timing;
+use translate::Translation;
+pub use translate::TranslationStats;
 use window::{Counts, Waiters, Window};
 use write_combining::WriteCombining;
 
@@ -63,8 +67,10 @@ pub trait Uncore {
     fn next_event(&self) -> Option<Time>;
     /// Call [`Core::run`] again at `at`.
     fn resume(&mut self, core: CoreId, at: Time);
-    /// A line is wanted, since `born`; it waits for a fill buffer.
-    fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time) -> Result<RequestKey, ModelError>;
+    /// A line is wanted since `born`, its address is translated at `at`; it waits for a fill buffer.
+    fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time, at: Time) -> Result<RequestKey, ModelError>;
+    /// How page tables map a page.
+    fn mapping(&self, page: PageId) -> Mapping;
     /// The request has its fill buffer and leaves the core.
     fn depart(&mut self, key: RequestKey, at: Time);
     /// A line has left the core's caches.
@@ -122,6 +128,7 @@ pub struct Core {
     combining: WriteCombining,
     posted: Posted,
     caches: Private,
+    translation: Translation,
     /// the last locked instruction: loads behind it wait for it
     lock: Option<order::Sequence>,
     in_hand: Option<Step>,
@@ -160,6 +167,7 @@ impl Core {
             posted: Posted::default(),
             lock: None,
             caches: Private::new(&host.l1, &host.l2)?,
+            translation: Translation::new(host),
             timing,
             in_hand: None,
             halted: None,
@@ -224,6 +232,12 @@ impl Core {
         self.misses.held()
     }
 
+    /// What translation has done.
+    #[must_use]
+    pub fn translation_stats(&self) -> &TranslationStats {
+        &self.translation.stats
+    }
+
     /// Have the line in the caches as if it had been touched before time began: what left them for it.
     pub(crate) fn warm(&mut self, line: Hpa, store: bool) -> [Option<Victim>; 2] {
         match self.caches.access(line, store) {
@@ -279,7 +293,9 @@ impl Core {
                 feed.answer_sync(sequence, self.front.now().as_ps())?;
                 return Ok(Some(Pause::Answered));
             }
-            Step::Settle { .. } | Step::Turn { .. } | Step::Device { .. } if !self.window.all_committed() => {
+            Step::Settle { .. } | Step::Turn { .. } | Step::Device { .. } | Step::Invalidate { .. }
+                if !self.window.all_committed() =>
+            {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Blocked(Wait::Commit)));
             }
@@ -326,6 +342,7 @@ impl Core {
                     }
                 }
             }
+            Step::Invalidate { forget } => self.translation.forget(forget, |page| uncore.mapping(page)),
             Step::Wake { woken } => return Ok(Some(Pause::Wakes(woken))),
             Step::Asleep => return Ok(Some(Pause::Halted)),
             Step::Starved => return Ok(Some(Pause::Starved)),

@@ -32,6 +32,7 @@ use crate::core::{Core, Pause, RequestKey};
 use crate::error::ModelError;
 use crate::frontend::Feeds;
 use crate::request::{CoreId, NodeId, Op, Request};
+use crate::translation::{LaidTables, Mapping, PageTables};
 
 pub use core_loads::CoreLoads;
 pub use home::AddressRange;
@@ -135,7 +136,9 @@ impl Machine {
         let pauses = vec![Pause::Behind; cores.len()];
         let loads = vec![CoreLoads::default(); cores.len()];
         let socket_link = spec.socket_link.as_ref().map(SocketLink::new);
-        let shared = Shared { queue: EventQueue::new(), requests: Slab::new(), home, nodes, ports, socket_link };
+        let tables = PageTables::Told(Vec::new());
+        let shared =
+            Shared { queue: EventQueue::new(), requests: Slab::new(), home, nodes, ports, socket_link, tables };
         let ready = (0..cores.len()).collect();
         Ok(Machine { cores, pauses, ready, since: Time::ZERO, until: None, timeline: None, loads, shared, spec })
     }
@@ -276,6 +279,20 @@ impl Machine {
             event => self.shared.happen(now, event),
         }
         Ok(())
+    }
+
+    /// Have accesses that name pages find them here.
+    pub fn set_page_tables(&mut self, tables: LaidTables) {
+        self.shared.tables = PageTables::Laid(tables);
+    }
+
+    /// The guest has told of pages, in the order of their ids.
+    ///
+    /// # Panics
+    /// With tables that were laid out.
+    pub fn learn(&mut self, pages: impl Iterator<Item = Mapping>) {
+        let PageTables::Told(known) = &mut self.shared.tables else { panic!("its page tables were laid out") };
+        known.extend(pages);
     }
 
     /// Have a line in `core`'s caches, and what leaves for it in the LLC, as if it had been touched before.

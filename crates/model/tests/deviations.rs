@@ -31,23 +31,6 @@ fn mod_2_code_is_never_fetched() {
 }
 
 #[test]
-fn mod_3_addresses_are_translated_at_no_cost() {
-    // 16,384 lines of L2's capacity, one to a page: silicon walks page tables for them (2,048 L2 TLB entries).
-    const LINES: u64 = 1 << 14;
-    let (_, times) = run("8468v-asic", |script| {
-        for _ in 0..2 {
-            // One line a page, spread over the sets of the caches.
-            for line in 0..LINES {
-                script.chase(line * 4096 + line / 32 % 64 * 64);
-            }
-            script.settle();
-        }
-    });
-    let per_load = (times[1] - times[0]).as_ns() / LINES as f64;
-    assert!((per_load - 15.0 / 3.8).abs() < 0.1, "{per_load} ns");
-}
-
-#[test]
 fn mod_4_nothing_is_prefetched() {
     let (machine, _) = run("8468v-asic", |script| {
         for line in 0..10_000 {

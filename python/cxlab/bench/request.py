@@ -10,6 +10,8 @@ from typing import Any
 DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
 #: of the model's random streams
 SEED = 1
+#: sizes of the pages that buffers are made of
+PAGES = ("2MiB", "4KiB")
 
 
 class BenchError(ValueError):
@@ -101,6 +103,10 @@ class Workload:
     store: str = "ordinary"
     pattern: str = "sequential"
     latency_thread: bool = True
+    #: of the buffers: one of PAGES
+    pages: str = PAGES[0]
+    #: node of the page tables; the machine's first one if there is none
+    page_tables: str | None = None
 
     def job(self, delay: int) -> dict[str, Any]:
         """The model's job for one delay [core cycles]."""
@@ -124,6 +130,8 @@ class Workload:
             "threads": self.threads,
             "delay": delay,
             "work": work,
+            "pages": self.pages,
+            "page_tables": self.page_tables,
             "seed": SEED,
         }
 
@@ -134,4 +142,5 @@ class Workload:
             "mix": str(self.mix),
             "store": self.store,
             "pattern": self.pattern,
+            "pages": self.pages,
         }

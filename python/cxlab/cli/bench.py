@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import click
 
 from cxlab.bench import plot, result, sweep
-from cxlab.bench.request import DELAYS, BenchError, Mix, Placement, Workload
+from cxlab.bench.request import DELAYS, PAGES, BenchError, Mix, Placement, Workload
 from cxlab.bench.result import Result
 from cxlab.cli import bench_host
 from cxlab.cli.output import JSON_FILE, PLOT_FILE
@@ -114,11 +114,28 @@ def command() -> None:
     """The group."""
 
 
+def paged(command: F) -> F:
+    """Options of what pages buffers are made of, and where the page tables are."""
+    for option in reversed(
+        (
+            click.option("--pages", default=PAGES[0], show_default=True, type=click.Choice(PAGES)),
+            click.option(
+                "--page-tables", metavar="NODE", help="The node of the page tables; the first unless said."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 @command.command("latency", help="One thread in a random chase: load to use, and where the time goes.")
 @where
-def latency(machine: str, placement: Placement, json_file: Path | None) -> None:
+@paged
+def latency(
+    machine: str, placement: Placement, json_file: Path | None, pages: str, page_tables: str | None
+) -> None:
     """One point without load."""
-    workload = Workload(machine, placement, threads=0)
+    workload = Workload(machine, placement, threads=0, pages=pages, page_tables=page_tables)
     outcome = Result("latency", workload, sweep.run([workload.job(0)], "latency"))
     click.echo(f"{machine}, {placement}: {outcome.points[0]['latency_ns']:.1f} ns")
     result.console().print(result.stages_table(outcome.points[0]))
@@ -207,9 +224,12 @@ def stream(machine: str, placement: Placement, json_file: Path | None, threads: 
     "memo", help="ld, nt-ld, st, nt-st: 16 random accesses to flushed lines, time over 16 (MICRO'23)."
 )
 @where
-def memo(machine: str, placement: Placement, json_file: Path | None) -> None:
+@paged
+def memo(
+    machine: str, placement: Placement, json_file: Path | None, pages: str, page_tables: str | None
+) -> None:
     """Four points."""
-    workload = Workload(machine, placement, threads=0)
+    workload = Workload(machine, placement, threads=0, pages=pages, page_tables=page_tables)
     each("memo", workload, "instruction", ("ld", "nt-ld", "st", "nt-st"), json_file)
 
 

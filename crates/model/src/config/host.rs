@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cycles, Sourced};
 use crate::cache::{CacheSpec, LlcSpec};
+use crate::translation::TlbSpec;
 
 /// A processor as a host file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,7 @@ pub struct HostSpec {
     pub latency: LatencySpec,
     pub ports: PortsSpec,
     pub micro_operations: MicroOperationsSpec,
+    pub tlb: TlbSpec,
     pub l1: CacheSpec,
     pub l2: CacheSpec,
     pub llc: LlcSpec,
@@ -159,6 +161,7 @@ impl HostSpec {
             }
         }
         self.ports.check()?;
+        self.tlb.check()?;
         if *self.mesh.to_home > *self.llc.latency {
             let (way, all) = (*self.mesh.to_home, *self.llc.latency);
             return Err(format!("mesh.to_home = {way} is more than llc.latency = {all}, of which it is a part"));

@@ -18,6 +18,7 @@ statistics! {
     pub struct NodeStats {
         loads: Counter [Lines] "lines read for loads",
         stores: Counter [Lines] "lines read for stores, to own them",
+        walk_reads: Counter [Lines] "lines read for walks of page tables",
         write_backs: Counter [Lines] "lines written: changed ones, and those of non-temporal stores",
         partial_writes: Counter [Lines] "lines read because a part of them is written",
         load_latency: Latency [Nanoseconds] "load to use of the lines read for loads",
@@ -127,7 +128,9 @@ impl Node {
 
     /// A line has been read for a core.
     pub fn served(&mut self, request: &Request, latency: Time) {
-        if request.op == Op::Load {
+        if request.op == Op::Walk {
+            self.stats.walk_reads.increment();
+        } else if request.op == Op::Load {
             self.stats.loads.increment();
             self.stats.load_latency.record(latency);
             for (sum, stage) in self.stages.iter_mut().zip(Stage::ALL) {
@@ -153,7 +156,7 @@ impl NodeStats {
     /// Lines read, for whatever reason.
     #[must_use]
     pub fn lines_read(&self) -> u64 {
-        self.loads.get() + self.stores.get() + self.partial_writes.get()
+        self.loads.get() + self.stores.get() + self.walk_reads.get() + self.partial_writes.get()
     }
 }
 
