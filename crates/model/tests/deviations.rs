@@ -3,8 +3,12 @@
 
 mod support;
 
+use std::num::NonZeroU32;
+
 use cxlab_kernel::Time;
+use cxlab_model::MachineSpec;
 use cxlab_model::summary::Summary;
+use cxlab_model::translation::{Page, PageId, PageSize, Tlb};
 use support::{GIB, load, run};
 
 #[test]
@@ -28,6 +32,18 @@ fn mod_2_code_is_never_fetched() {
         }
     });
     assert_eq!(Summary::of(&machine).nodes["dram"].read_bytes, 0);
+}
+
+#[test]
+fn mod_3_sets_of_a_tlb_are_chosen_by_low_bits() {
+    // 64 pages, each as many pages apart as the second TLB has sets: one set, 16 ways. Silicon hashes more bits than these.
+    let mut tlb = Tlb::new(&MachineSpec::load("8468v-asic").unwrap().host.tlb);
+    let page = |number: u32| {
+        let id = PageId(NonZeroU32::new(number + 1).unwrap());
+        Page::new(id, PageSize::Kib4, u64::from(number) * 128)
+    };
+    (0..64).for_each(|number| tlb.fill(page(number), false, Time::ZERO));
+    assert_eq!((0..64).filter(|number| tlb.second(page(*number)).is_some()).count(), 16);
 }
 
 #[test]
