@@ -13,6 +13,7 @@ use cxlab_access::{Forget, Record};
 use iced_x86::{Code, Decoder, DecoderOptions, Mnemonic, Register};
 
 use crate::api;
+use crate::pages::Pages;
 use crate::registers::Registers;
 use crate::{mode, qemu, stream};
 
@@ -57,14 +58,16 @@ unsafe extern "C" fn on_invalidation(vcpu: u32, data: *mut c_void) {
     // SAFETY: the data of this callback is a leaked `Invalidation`.
     let Invalidation { index, code } = unsafe { &*data.cast::<Invalidation>() };
     stream::with(|stream| {
-        if let Some(forget) = forgets(stream.pages(), vcpu as usize, code) {
-            stream.tell(vcpu as usize, Record::Invalidate { instruction: *index, forget });
+        let vcpu = vcpu as usize;
+        let forget = stream.pages(vcpu).and_then(|pages| forgets(pages, vcpu, code));
+        if let Some(forget) = forget {
+            stream.tell(vcpu, Record::Invalidate { instruction: *index, forget });
         }
     });
 }
 
 /// What the instruction is about to make the vCPU forget.
-fn forgets(pages: &mut crate::pages::Pages, vcpu: usize, code: &iced_x86::Instruction) -> Option<Forget> {
+fn forgets(pages: &mut Pages, vcpu: usize, code: &iced_x86::Instruction) -> Option<Forget> {
     let registers = Registers::get();
     match (code.mnemonic(), code.op0_register()) {
         (Mnemonic::Mov, Register::CR3) => pages.move_to_cr3(vcpu, registers.read(code.op1_register())?),

@@ -15,9 +15,6 @@ use std::num::NonZeroU32;
 use cxlab_access::{Forget, Mapping, Page, PageId, PageSize};
 use rustc_hash::FxHashMap;
 
-use crate::qemu;
-use crate::registers::Registers;
-
 /// Bits of an entry, and of CR3, that hold an address (Intel SDM vol. 3, table 4-12).
 const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 const PRESENT: u64 = 1;
@@ -64,7 +61,6 @@ struct Key {
 struct Told {
     key: Key,
     page: Page,
-    mapping: Mapping,
     /// physical address above the shift
     frame: u64,
     /// of the guest's invalidations when it was looked up; `None` after its own
@@ -90,7 +86,7 @@ pub struct Pages {
     /// last pages used, 4 KiB and larger ones, by the low bits of their numbers
     small: Box<[Option<Told>]>,
     large: Box<[Option<Told>]>,
-    told: FxHashMap<Key, Told>,
+    told: FxHashMap<Key, (Told, Mapping)>,
     /// invalidations of more than a page so far
     invalidations: u64,
     /// ids given
@@ -125,21 +121,28 @@ impl Pages {
         self.invalidations += 1;
     }
 
+    /// Whether the vCPU's space is not known, and is to be told by [`Pages::enter`].
     #[inline]
-    fn space(&mut self, vcpu: usize) -> Option<Space> {
-        if self.spaces[vcpu].is_none() {
-            let registers = Registers::get();
-            let (cr3, cr4) = (registers.control(c"cr3")?, registers.control(c"cr4")?);
-            self.spaces[vcpu] = Some(Space { cr3: cr3 & !KEEPS, cr4 });
-        }
-        self.spaces[vcpu]
+    pub fn asks_for_space(&self, vcpu: usize) -> bool {
+        self.spaces[vcpu].is_none()
+    }
+
+    /// The vCPU's registers select this space.
+    pub fn enter(&mut self, vcpu: usize, cr3: u64, cr4: u64) {
+        self.spaces[vcpu] = Some(Space { cr3: cr3 & !KEEPS, cr4 });
     }
 
     /// The page through which `address` led to `physical`, and its mapping if the model has yet to be told. `None` if the
-    /// page tables say otherwise by now.
+    /// page tables in `memory`, which reads eight bytes, say otherwise by now.
     #[inline]
-    pub fn find(&mut self, vcpu: usize, address: u64, physical: u64) -> Option<(Page, Option<Mapping>)> {
-        let space = self.space(vcpu)?;
+    pub fn find(
+        &mut self,
+        vcpu: usize,
+        address: u64,
+        physical: u64,
+        memory: impl Fn(u64) -> u64,
+    ) -> Option<(Page, Option<Mapping>)> {
+        let space = self.spaces[vcpu]?;
         let owner = owner(space, address);
         for (slots, size) in [(&self.small, PageSize::Kib4), (&self.large, PageSize::Mib2)] {
             if let Some(told) = &slots[slot(address >> size.shift())]
@@ -148,34 +151,40 @@ impl Pages {
                 return Some((told.page, None));
             }
         }
-        self.look_further(space, address, physical)
+        self.look_further(space, address, physical, memory)
     }
 
-    fn look_further(&mut self, space: Space, address: u64, physical: u64) -> Option<(Page, Option<Mapping>)> {
+    fn look_further(
+        &mut self,
+        space: Space,
+        address: u64,
+        physical: u64,
+        memory: impl Fn(u64) -> u64,
+    ) -> Option<(Page, Option<Mapping>)> {
         let owner = owner(space, address);
         for size in PageSize::ALL {
             let shift = size.shift();
             let key = Key { owner, shift, number: address >> shift };
-            if let Some(told) = self.told.get(&key).copied()
+            if let Some((told, _)) = self.told.get(&key).copied()
                 && told.translates(owner, address, physical, self.invalidations)
             {
                 self.use_slot(told, address);
                 return Some((told.page, None));
             }
         }
-        let (mapping, frame) = walk(space, address)?;
+        let (mapping, frame) = walk(space, address, memory)?;
         let shift = mapping.size.shift();
         if frame != physical >> shift {
             return None;
         }
         let key = Key { owner, shift, number: address >> shift };
-        let before = self.told.get(&key).filter(|told| told.mapping == mapping && told.frame == frame);
+        let before = self.told.get(&key).filter(|(told, before)| *before == mapping && told.frame == frame);
         let (page, news) = match before {
-            Some(told) => (told.page, None),
+            Some((told, _)) => (told.page, None),
             None => (self.new_page(mapping.size, key.number), Some(mapping)),
         };
-        let told = Told { key, page, mapping, frame, looked_up: Some(self.invalidations) };
-        self.told.insert(key, told);
+        let told = Told { key, page, frame, looked_up: Some(self.invalidations) };
+        self.told.insert(key, (told, mapping));
         self.use_slot(told, address);
         Some((page, news))
     }
@@ -196,7 +205,7 @@ impl Pages {
 
     /// `value` is moved to CR3: what the vCPU forgets, if anything.
     pub fn move_to_cr3(&mut self, vcpu: usize, value: u64) -> Option<Forget> {
-        let space = self.space(vcpu)?;
+        let space = self.spaces[vcpu]?;
         self.spaces[vcpu] = Some(Space { cr3: value & !KEEPS, ..space });
         let has_pcids = space.cr4 & HAS_PCIDS != 0;
         if has_pcids && value & KEEPS != 0 {
@@ -208,7 +217,7 @@ impl Pages {
 
     /// `value` is moved to CR4.
     pub fn move_to_cr4(&mut self, vcpu: usize, value: u64) -> Option<Forget> {
-        let space = self.space(vcpu)?;
+        let space = self.spaces[vcpu]?;
         self.spaces[vcpu] = Some(Space { cr4: value, ..space });
         Some(self.forget_all(Forget::Everything))
     }
@@ -221,13 +230,13 @@ impl Pages {
 
     /// The page of `address` is invalidated in the vCPU's space.
     pub fn forget_page(&mut self, vcpu: usize, address: u64) -> Option<Forget> {
-        let owner = owner(self.space(vcpu)?, address);
+        let owner = owner(self.spaces[vcpu]?, address);
         self.small[slot(address >> PageSize::Kib4.shift())] = None;
         self.large[slot(address >> PageSize::Mib2.shift())] = None;
         let key = |size: PageSize| Key { owner, shift: size.shift(), number: address >> size.shift() };
         let mut forget = Forget::Tables;
         for size in PageSize::ALL {
-            if let Some(told) = self.told.get_mut(&key(size)) {
+            if let Some((told, _)) = self.told.get_mut(&key(size)) {
                 told.looked_up = None;
                 forget = Forget::Page(told.page.id);
             }
@@ -236,13 +245,13 @@ impl Pages {
     }
 
     /// Whether `pcid` is that of the space in use.
-    pub fn uses(&mut self, vcpu: usize, pcid: u16) -> bool {
-        self.space(vcpu).is_some_and(|space| space.cr3 & PCID == u64::from(pcid))
+    pub fn uses(&self, vcpu: usize, pcid: u16) -> bool {
+        self.spaces[vcpu].is_some_and(|space| space.cr3 & PCID == u64::from(pcid))
     }
 }
 
 /// Walk the tables of a space: how the address is mapped, and the physical address above the size of its page.
-fn walk(space: Space, address: u64) -> Option<(Mapping, u64)> {
+fn walk(space: Space, address: u64, memory: impl Fn(u64) -> u64) -> Option<(Mapping, u64)> {
     let levels = if space.cr4 & FIVE_LEVELS == 0 { 4 } else { 5 };
     let pcid = if space.cr4 & HAS_PCIDS == 0 { 0 } else { (space.cr3 & PCID) as u16 };
     let mut mapping = Mapping { size: PageSize::Kib4, pcid, global: false, reads: 0, entries: Default::default() };
@@ -250,7 +259,7 @@ fn walk(space: Space, address: u64) -> Option<(Mapping, u64)> {
     for level in (0..levels).rev() {
         let shift = 12 + 9 * level;
         let place = table + (address >> shift & 0x1ff) * 8;
-        let entry = qemu::read_physical(place);
+        let entry = memory(place);
         mapping.entries[usize::from(mapping.reads)] = place;
         mapping.reads += 1;
         if entry & PRESENT == 0 {
@@ -264,4 +273,99 @@ fn walk(space: Space, address: u64) -> Option<(Mapping, u64)> {
         table = entry & ADDRESS;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLES: u64 = 0x10_0000;
+    const WRITABLE: u64 = 2;
+
+    /// Tables of four levels at 1 MiB, one after the other, for the first GiB of the lower half.
+    struct Memory(FxHashMap<u64, u64>);
+
+    impl Memory {
+        fn new() -> Memory {
+            let next = |level: u64| TABLES + (level + 1) * 4096 | PRESENT | WRITABLE;
+            Memory([(TABLES, next(0)), (TABLES + 4096, next(1))].into_iter().collect())
+        }
+
+        fn map_4k(&mut self, address: u64, physical: u64) {
+            self.0.insert(TABLES + 2 * 4096 + (address >> 21) * 8, TABLES + 3 * 4096 | PRESENT);
+            self.0.insert(TABLES + 3 * 4096 + (address >> 12 & 511) * 8, physical | PRESENT);
+        }
+
+        fn map_2m(&mut self, address: u64, physical: u64) {
+            self.0.insert(TABLES + 2 * 4096 + (address >> 21) * 8, physical | PRESENT | MAPS_LARGE);
+        }
+
+        fn read(&self, address: u64) -> u64 {
+            self.0.get(&address).copied().unwrap_or(0)
+        }
+    }
+
+    fn pages() -> Pages {
+        let mut pages = Pages::new(1);
+        pages.enter(0, TABLES, 0);
+        pages
+    }
+
+    #[test]
+    fn a_page_is_told_once_with_what_a_walk_reads() {
+        let (mut memory, mut pages) = (Memory::new(), pages());
+        memory.map_4k(0x3000, 0x7000);
+        let (page, news) = pages.find(0, 0x3008, 0x7008, |at| memory.read(at)).unwrap();
+        let mapping = news.unwrap();
+        assert_eq!((page.size(), page.low(), mapping.reads), (PageSize::Kib4, 3, 4));
+        assert_eq!(mapping.entries[..4], [TABLES, TABLES + 0x1000, TABLES + 0x2000, TABLES + 0x3000 + 3 * 8]);
+        assert_eq!(pages.find(0, 0x3ff8, 0x7ff8, |at| memory.read(at)), Some((page, None)));
+    }
+
+    #[test]
+    fn a_large_page_is_one_page() {
+        let (mut memory, mut pages) = (Memory::new(), pages());
+        memory.map_2m(0x20_0000, 0x4000_0000);
+        let (page, news) = pages.find(0, 0x20_0000, 0x4000_0000, |at| memory.read(at)).unwrap();
+        assert_eq!((page.size(), news.unwrap().reads), (PageSize::Mib2, 3));
+        assert_eq!(pages.find(0, 0x3f_f000, 0x401f_f000, |at| memory.read(at)), Some((page, None)));
+    }
+
+    #[test]
+    fn a_page_keeps_its_id_where_it_is_mapped_as_before() {
+        let (mut memory, mut pages) = (Memory::new(), pages());
+        memory.map_4k(0x3000, 0x7000);
+        let (page, _) = pages.find(0, 0x3000, 0x7000, |at| memory.read(at)).unwrap();
+        assert_eq!(pages.move_to_cr3(0, TABLES), Some(Forget::Spaces));
+        assert_eq!(pages.find(0, 0x3000, 0x7000, |at| memory.read(at)), Some((page, None)));
+        assert_eq!(pages.forget_page(0, 0x3000), Some(Forget::Page(page.id)));
+        memory.map_4k(0x3000, 0x8000);
+        let (other, news) = pages.find(0, 0x3000, 0x8000, |at| memory.read(at)).unwrap();
+        assert!(other.id != page.id && news.is_some());
+    }
+
+    #[test]
+    fn a_large_page_that_is_split_is_another_one() {
+        let (mut memory, mut pages) = (Memory::new(), pages());
+        memory.map_2m(0, 0x4000_0000);
+        let (large, _) = pages.find(0, 0x3000, 0x4000_3000, |at| memory.read(at)).unwrap();
+        assert_eq!(pages.forget_page(0, 0), Some(Forget::Page(large.id)));
+        memory.map_4k(0x3000, 0x4000_3000);
+        let (small, news) = pages.find(0, 0x3000, 0x4000_3000, |at| memory.read(at)).unwrap();
+        assert_eq!((small.size(), news.is_some()), (PageSize::Kib4, true));
+    }
+
+    #[test]
+    fn spaces_with_identifiers_are_kept_apart_and_kept() {
+        let (mut memory, mut pages) = (Memory::new(), pages());
+        pages.enter(0, TABLES | 1, HAS_PCIDS);
+        memory.map_4k(0x3000, 0x7000);
+        let (first, news) = pages.find(0, 0x3000, 0x7000, |at| memory.read(at)).unwrap();
+        assert_eq!(news.unwrap().pcid, 1);
+        assert_eq!(pages.move_to_cr3(0, TABLES | 2 | KEEPS), None);
+        let (second, _) = pages.find(0, 0x3000, 0x7000, |at| memory.read(at)).unwrap();
+        assert!(first.id != second.id);
+        assert_eq!(pages.move_to_cr3(0, TABLES | 1), Some(Forget::Space { pcid: 1 }));
+        assert_eq!(pages.find(0, 0x3000, 0x7000, |at| memory.read(at)), Some((first, None)));
+    }
 }

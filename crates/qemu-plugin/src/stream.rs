@@ -22,6 +22,7 @@ use cxlab_access::{BlockId, Marker, Page, Peer, PeerGone, Producer, Record, Ring
 use crate::arguments::Arguments;
 use crate::pages::Pages;
 use crate::qemu::{self, BigLock};
+use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
 use crate::{clock, device, mode, progress};
 
@@ -285,7 +286,7 @@ impl Stream {
     /// The page through which `address` led to `physical`; the model is told of a new one.
     #[inline]
     pub fn page(&mut self, vcpu: usize, address: u64, physical: u64) -> Option<Page> {
-        let (page, news) = self.pages.find(vcpu, address, physical)?;
+        let (page, news) = self.pages(vcpu)?.find(vcpu, address, physical, qemu::read_physical)?;
         if let Some(mapping) = news {
             let (record, entries) = mapping.tell(page.id);
             let peer = self.peer.as_ref().expect("detail attaches first");
@@ -294,9 +295,14 @@ impl Stream {
         Some(page)
     }
 
-    /// What the model knows of page tables.
-    pub fn pages(&mut self) -> &mut Pages {
-        &mut self.pages
+    /// What the model knows of page tables; `None` if QEMU does not show the registers that select them.
+    #[inline]
+    pub fn pages(&mut self, vcpu: usize) -> Option<&mut Pages> {
+        if self.pages.asks_for_space(vcpu) {
+            let registers = Registers::get();
+            self.pages.enter(vcpu, registers.control(c"cr3")?, registers.control(c"cr4")?);
+        }
+        Some(&mut self.pages)
     }
 
     /// A record of `vcpu`, as it stands.

@@ -4,6 +4,7 @@ use cxlab_kernel::{Stream, Time};
 
 use super::buffers::Buffer;
 use super::job::{Instruction, Mix, Pattern, Store, StreamKernel};
+use crate::addr::LINE_BYTES;
 use crate::frontend::{Action, Kernel};
 
 /// What a core runs.
@@ -52,12 +53,15 @@ pub struct Chase {
 }
 
 impl Chase {
+    /// As far as lat_mem_rd goes (CXL-DMSim figure 10): beyond all caches, within the second TLB on pages of 2 MiB.
+    const MOST_LINES: u64 = (1 << 30) / LINE_BYTES;
+
     pub fn new(buffer: Buffer, random: Stream) -> Chase {
         Chase { buffer, random }
     }
 
     fn act(&mut self) -> Action {
-        Action::Chase(self.buffer.line(self.random.below(self.buffer.lines())))
+        Action::Chase(self.buffer.line(self.random.below(self.buffer.lines().min(Self::MOST_LINES))))
     }
 }
 
