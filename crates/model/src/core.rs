@@ -12,6 +12,7 @@
 //! event that is due, so what it sends leaves in the order of time. Not modelled: the wrong
 //! path behind a branch; a row stands for all the micro-operations of its instruction.
 
+mod arrival;
 mod commit;
 mod dispatch;
 mod forward;
@@ -23,6 +24,7 @@ mod order;
 mod ports;
 mod posted;
 mod predictor;
+mod prefetch;
 mod stats;
 mod stores;
 mod timing;
@@ -36,11 +38,11 @@ use cxlab_access::Marker;
 use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
-use crate::cache::{Private, Victim};
+use crate::cache::{Hit, LineState, Private, Snoop, Victim};
 use crate::config::HostSpec;
 use crate::error::ModelError;
 use crate::frontend::{Feed, Step, Work};
-use crate::request::{CoreId, Op};
+use crate::request::{CoreId, Level, Op};
 use crate::translation::{Mapping, PageId};
 
 use forward::Forwarding;
@@ -50,6 +52,7 @@ use misses::Misses;
 use ports::ExecutionPorts;
 use posted::Posted;
 use predictor::Predictor;
+use prefetch::ReadAhead;
 pub use stats::{CoreStats, TimeSpent};
 use stores::StoreQueue;
 use timing::Timing;
@@ -73,8 +76,12 @@ pub trait Uncore {
     fn mapping(&self, page: PageId) -> Mapping;
     /// The request has its fill buffer and leaves the core.
     fn depart(&mut self, key: RequestKey, at: Time);
+    /// Whether nothing should be read ahead to this level: the line has no memory, or its home agents are too full.
+    fn congested(&self, line: Hpa, level: Level) -> bool;
+    /// A core's changed line becomes known to the LLC; the core keeps it.
+    fn cleaned(&mut self, line: Hpa, at: Time);
     /// A line has left the core's caches.
-    fn victim(&mut self, victim: Victim, at: Time);
+    fn victim(&mut self, core: CoreId, victim: Victim, at: Time);
 }
 
 /// Why a core waits for an event.
@@ -131,6 +138,7 @@ pub struct Core {
     translation: Translation,
     /// the last locked instruction: loads behind it wait for it
     lock: Option<order::Sequence>,
+    prefetch: Option<ReadAhead>,
     in_hand: Option<Step>,
     /// waits for an interrupt since then
     halted: Option<Time>,
@@ -168,6 +176,7 @@ impl Core {
             lock: None,
             caches: Private::new(&host.l1, &host.l2)?,
             translation: Translation::new(host),
+            prefetch: ReadAhead::new(&host.prefetch),
             timing,
             in_hand: None,
             halted: None,
@@ -238,12 +247,26 @@ impl Core {
         &self.translation.stats
     }
 
+    /// Whether the line is in the caches, and may be changed if it is stored to; it is touched.
+    pub(crate) fn touches(&mut self, line: Hpa, store: bool) -> bool {
+        self.caches.access(line, store) != Hit::Neither
+    }
+
     /// Have the line in the caches as if it had been touched before time began: what left them for it.
-    pub(crate) fn warm(&mut self, line: Hpa, store: bool) -> [Option<Victim>; 2] {
-        match self.caches.access(line, store) {
-            (crate::cache::Hit::Neither, _) => self.caches.fill(line, store),
-            (_, victim) => [victim, None],
-        }
+    pub(crate) fn warm(&mut self, line: Hpa, state: LineState) -> Option<Victim> {
+        self.caches.fill(line, state)
+    }
+
+    /// What the core may do with the line, if it has it.
+    #[must_use]
+    pub fn state(&self, line: Hpa) -> Option<LineState> {
+        self.caches.state(line)
+    }
+
+    /// The home agent asks for the line: whether it was changed here; `None` if it is not here.
+    pub(crate) fn snoop(&mut self, line: Hpa, left: Snoop) -> Option<bool> {
+        self.stats.snoops.increment();
+        self.caches.snoop(line, left)
     }
 
     /// Go on until an event is due, a miss is waited for, or the program ends.
@@ -369,6 +392,7 @@ impl Core {
         &mut self,
         line: Hpa,
         op: Op,
+        grant: LineState,
         latency: Time,
         now: Time,
         uncore: &mut U,
@@ -377,21 +401,14 @@ impl Core {
             self.stats.miss_latency.record(latency);
         }
         let waiters = if op.brings_line() {
-            let (waiters, store) = self.misses.returned(line);
-            for victim in self.caches.fill(line, store).into_iter().flatten() {
-                uncore.victim(victim, now);
-            }
+            let Some(waiters) = self.line_arrived(line, op, grant, now, uncore)? else { return Ok(()) };
             waiters
         } else {
             self.acknowledged(now);
+            self.buffer_returned(now, uncore);
             Waiters::default()
         };
-        if let Some(next) = self.misses.free_buffer() {
-            uncore.depart(next, now);
-            if let Some(store) = self.posted.has_buffer(next) {
-                self.stores.filled(store, now);
-            }
-        }
+        self.resume_prefetch(now, uncore)?;
         self.wake(waiters, now, uncore)
     }
 }

@@ -210,7 +210,7 @@ impl Core {
             }
             self.translation.stats.entries_read.increment();
             let address = Hpa::new(mapping.entries[read]);
-            let access = LineAccess { address, store: false, device: false, page: None };
+            let access = LineAccess { address, store: false, place: 0, device: false, page: None };
             let Some(ready) = self.fetch(access, Op::Walk, Some(Waiter::Walk(place)), at, at, uncore)? else {
                 return Ok(None);
             };

@@ -196,13 +196,13 @@ impl Reader {
         let here = |instruction: u16| usize::from(instruction) == index;
         let step = match self.look()? {
             Record::Access(access) if access.device && instruction.may_access => {
-                self.take_accesses(access)?;
+                self.take_accesses(access, pc + index as u64)?;
                 self.at = None;
                 return Ok(Some(Step::Execute { instruction, kernel, outcome: None }));
             }
             Record::Access(MemoryAccess { device: true, .. }) => Step::Execute { instruction, kernel, outcome: None },
             Record::Access(access) if here(access.instruction) => {
-                self.take_accesses(access)?;
+                self.take_accesses(access, pc + index as u64)?;
                 Step::Execute { instruction, kernel, outcome: None }
             }
             Record::ClockRead { instruction: at, sequence } if here(at) => {
@@ -255,12 +255,13 @@ impl Reader {
         Ok(same_side.then_some(Outcome { next: block.end, target: entered.pc }))
     }
 
-    fn take_accesses(&mut self, first: MemoryAccess) -> Result<(), ModelError> {
+    fn take_accesses(&mut self, first: MemoryAccess, place: u64) -> Result<(), ModelError> {
         let mut next = first;
         loop {
             self.consume();
             let MemoryAccess { store, device, page, .. } = next;
-            self.accesses.push(LineAccess { address: Hpa::new(next.physical), store, device, page });
+            let address = Hpa::new(next.physical);
+            self.accesses.push(LineAccess { address, store, place, device, page });
             match self.look()? {
                 Record::Access(access) if access.instruction == first.instruction => next = access,
                 _ => return Ok(()),

@@ -132,7 +132,7 @@ impl<K: Kernel> Feed for Synthetic<K> {
             Action::End => return Ok(Step::End),
         };
         let page = self.space.as_ref().map(|space| space.page(address));
-        self.access = Some(LineAccess { address, store, device: false, page });
+        self.access = Some(LineAccess { address, store, place: 0, device: false, page });
         Ok(Step::Execute { instruction, kernel: false, outcome: None })
     }
 
