@@ -39,9 +39,11 @@ int main(int argc, char **argv) {
     const size_t count = strtoull(argv[1], 0, 0);
     for (int i = 2; i < argc; i++) {
         const size_t bytes = strtoull(argv[i], 0, 0), lines = bytes / LINE;
-        char *area = map(bytes + HUGE_PAGE);
+        /* Whole pages of 2 MiB, or Linux gives pages of 4 KiB. */
+        const size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        char *area = map(whole + HUGE_PAGE);
         area += -(uintptr_t)area % HUGE_PAGE;
-        madvise(area, bytes, getenv("CHASE_BASE_PAGES") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+        madvise(area, whole, getenv("CHASE_BASE_PAGES") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
         void **at = link_lines(area, lines);
         const int base_pages = getenv("CHASE_BASE_PAGES") != 0;
         REGION_BEGIN;

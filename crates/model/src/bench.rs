@@ -27,6 +27,7 @@ use crate::frontend::{Action, Kernel, Synthetic};
 use crate::machine::Machine;
 use crate::{MachineSpec, request::NodeId};
 
+use crate::translation::AddressSpace;
 use buffers::Frames;
 use embedding::Embedding;
 pub use job::{Instruction, Job, Mix, Pages, Pattern, Share, Store, StreamKernel, Work};
@@ -63,6 +64,7 @@ pub fn run(job: &Job) -> Result<Point, ModelError> {
     let mut machine = Machine::new(spec, threads.len() as u16, &frames.ranges())?;
     machine.set_page_tables(space.tables);
     warm(&mut machine, &mut threads);
+    warm_tables(&mut machine, &threads, &space, job.seed);
     match job.work {
         Work::Memo { .. } | Work::Walk { .. } => batches(&mut machine, &mut threads)?,
         Work::LoadedLatency { .. } | Work::Stream { .. } | Work::Embedding {} => steady(&mut machine, &mut threads)?,
@@ -103,6 +105,21 @@ fn program(job: &Job, spec: &MachineSpec, shares: &[(NodeId, u32)], frames: &mut
         }
     }
     threads
+}
+
+/// Leave the page tables where accesses all over the buffers leave them after a long time, with lines of data between.
+fn warm_tables(machine: &mut Machine, threads: &Threads, space: &AddressSpace, seed: u64) {
+    let mut random = Stream::new(seed, "page tables");
+    for (core, thread) in threads.iter().enumerate() {
+        // Each line of entries is met four times in the mean: one in fifty (e^-4) never.
+        for _ in 0..4 * space.tables.lines_for(thread.kernel.lines()) {
+            let line = thread.kernel.anywhere(&mut random);
+            for entry in space.entries(line) {
+                machine.warm(core, entry.line(), false);
+            }
+            machine.warm(core, line, false);
+        }
+    }
 }
 
 /// Leave the caches as the kernels do after a long time: full of the lines that they have stored to.

@@ -20,6 +20,27 @@ pub enum Thread {
 }
 
 impl Thread {
+    /// What it reaches: the first lines of a buffer.
+    fn reach(&self) -> (&Buffer, u64) {
+        match self {
+            Thread::Chase(Chase { buffer, .. }) => (buffer, buffer.lines().min(Chase::MOST_LINES)),
+            Thread::Traffic(Traffic { buffer, .. })
+            | Thread::Triad(Triad { buffer, .. })
+            | Thread::Memo(Memo { buffer, .. }) => (buffer, buffer.lines()),
+        }
+    }
+
+    /// Lines that it reaches.
+    pub fn lines(&self) -> u64 {
+        self.reach().1
+    }
+
+    /// Any of them.
+    pub fn anywhere(&self, random: &mut Stream) -> Hpa {
+        let (buffer, lines) = self.reach();
+        buffer.line(random.below(lines))
+    }
+
     /// Whether it leaves changed lines in the caches for long.
     pub fn stores(&self) -> bool {
         match self {

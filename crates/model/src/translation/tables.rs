@@ -11,7 +11,7 @@ use cxlab_kernel::Bytes;
 use rustc_hash::FxHashMap;
 
 use super::{Mapping, Page, PageId, PageSize};
-use crate::addr::{Hpa, PAGE_BYTES};
+use crate::addr::{Hpa, LINE_BYTES, PAGE_BYTES};
 
 /// Bytes of an entry (Intel SDM vol. 3, 4.5).
 const ENTRY_BYTES: u64 = 8;
@@ -86,6 +86,13 @@ impl LaidTables {
         Bytes::new(self.starts().last().unwrap_or(0))
     }
 
+    /// Lines of entries that map so many lines of memory.
+    #[must_use]
+    pub fn lines_for(&self, lines: u64) -> u64 {
+        let pages = (lines * LINE_BYTES).div_ceil(1 << self.size.shift());
+        (pages * ENTRY_BYTES).div_ceil(LINE_BYTES)
+    }
+
     /// Page `number` as an access names it.
     ///
     /// # Panics
@@ -132,6 +139,13 @@ impl AddressSpace {
         assert!(size != PageSize::Gib1, "frames are of 2 MiB");
         let pages = (places.len() as u64) << (PageSize::Mib2.shift() - size.shift());
         AddressSpace { tables: LaidTables::new(base, size, pages), places }
+    }
+
+    /// The entries of the page tables that map a place, from the top.
+    pub fn entries(&self, address: Hpa) -> impl Iterator<Item = Hpa> + use<> {
+        let number = u64::from(self.page(address).id.0.get() - 1);
+        let Mapping { reads, entries, .. } = self.tables.mapping(number);
+        entries.into_iter().take(usize::from(reads)).map(Hpa::new)
     }
 
     /// The page that the kernel reaches this place through.
