@@ -27,6 +27,8 @@ impl Thread {
             Thread::Traffic(Traffic { buffer, .. })
             | Thread::Triad(Triad { buffer, .. })
             | Thread::Memo(Memo { buffer, .. }) => (buffer, buffer.lines()),
+            Thread::Walk(Walk { buffer, lines, .. }) => (buffer, *lines),
+            Thread::Embedding(embedding) => (embedding.buffer(), embedding.buffer().lines()),
         }
     }
 
