@@ -10,7 +10,7 @@ use cxlab_kernel::Time;
 use cxlab_model::addr::Hpa;
 use cxlab_model::config::Sourced;
 use cxlab_model::frontend::{LineAccess, Step};
-use cxlab_model::summary::Part;
+use cxlab_model::summary::{Counters, Part};
 use cxlab_model::translation::{
     AddressSpace, Array, ArraySpec, Forget, Mapping, Page, PageId, PageSize, PageTables, Tlb,
 };
@@ -134,6 +134,22 @@ fn a_first_touch_reads_every_level_from_memory_and_says_so() {
     assert!((translation.as_ns() / walk_ns - 1.0).abs() < 1e-3, "{translation} of {walk_ns} ns");
     // The load begins when the walk ends: its own way is as long as alone.
     assert!(((ran.times[0] - translation).as_ns() / read.as_ns() - 1.0).abs() < 0.05, "{:?}", ran.times);
+}
+
+#[test]
+fn the_counters_of_latency_begin_behind_translation() {
+    // As L1D_PEND_MISS and the CHA's TOR do: from the fill buffer on, and from the home agent on.
+    let read = |walks: bool| {
+        let ran = run(PageSize::Kib4, |script, through| {
+            script.instruction(CHASE, &[if walks { through(1 << 20) } else { load(1 << 20) }]);
+        });
+        Counters::default().read(&ran.machine)
+    };
+    let (walked, alone) = (read(true), read(false));
+    // To the row of the bank that the walk may have opened: tRCD, 16.67 ns.
+    let close = |one: Option<f64>, other: Option<f64>| (one.unwrap() - other.unwrap()).abs() < 17.0;
+    assert!(close(walked.ddr_read_latency_ns, alone.ddr_read_latency_ns), "{walked:?} {alone:?}");
+    assert!(close(walked.l1_miss_latency_ns, alone.l1_miss_latency_ns), "{walked:?} {alone:?}");
 }
 
 #[test]
