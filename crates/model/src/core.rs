@@ -29,6 +29,7 @@ mod stats;
 mod stores;
 mod timing;
 mod translate;
+mod uncore;
 mod window;
 mod write_combining;
 
@@ -42,8 +43,7 @@ use crate::cache::{Hit, LineState, Private, Snoop, Victim};
 use crate::config::HostSpec;
 use crate::error::ModelError;
 use crate::frontend::{Feed, Step, Work};
-use crate::request::{CoreId, Level, Op};
-use crate::translation::{Mapping, PageId};
+use crate::request::{CoreId, Op};
 
 use forward::Forwarding;
 use front::{Front, Slots};
@@ -58,31 +58,12 @@ use stores::StoreQueue;
 use timing::Timing;
 use translate::Translation;
 pub use translate::TranslationStats;
+pub use uncore::Uncore;
 use window::{Counts, Waiters, Window};
 use write_combining::WriteCombining;
 
 /// A request under way, as the machine knows it.
 pub type RequestKey = cxlab_kernel::Key<crate::request::Request>;
-
-/// What a core needs of the machine around it.
-pub trait Uncore {
-    /// When the next event is due, if one is.
-    fn next_event(&self) -> Option<Time>;
-    /// Call [`Core::run`] again at `at`.
-    fn resume(&mut self, core: CoreId, at: Time);
-    /// A line is wanted since `born`, its address is translated at `at`; it waits for a fill buffer.
-    fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time, at: Time) -> Result<RequestKey, ModelError>;
-    /// How page tables map a page.
-    fn mapping(&self, page: PageId) -> Mapping;
-    /// The request has its fill buffer and leaves the core.
-    fn depart(&mut self, key: RequestKey, at: Time);
-    /// Whether nothing should be read ahead to this level: the line has no memory, or its home agents are too full.
-    fn congested(&self, line: Hpa, level: Level) -> bool;
-    /// A core's changed line becomes known to the LLC; the core keeps it.
-    fn cleaned(&mut self, line: Hpa, at: Time);
-    /// A line has left the core's caches.
-    fn victim(&mut self, core: CoreId, victim: Victim, at: Time);
-}
 
 /// Why a core waits for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,12 +220,6 @@ impl Core {
     #[must_use]
     pub fn fill_buffers_held(&self) -> u32 {
         self.misses.held()
-    }
-
-    /// What translation has done.
-    #[must_use]
-    pub fn translation_stats(&self) -> &TranslationStats {
-        &self.translation.stats
     }
 
     /// Whether the line is in the caches, and may be changed if it is stored to; it is touched.

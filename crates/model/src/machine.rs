@@ -15,6 +15,7 @@ mod core_loads;
 mod home;
 mod mesh;
 mod node;
+mod pages;
 mod port;
 mod ports;
 mod region;
@@ -34,7 +35,7 @@ use crate::core::{Core, Pause, RequestKey};
 use crate::error::ModelError;
 use crate::frontend::Feeds;
 use crate::request::{CoreId, NodeId, Op, Request};
-use crate::translation::{LaidTables, Mapping, PageTables};
+use crate::translation::PageTables;
 
 pub use core_loads::CoreLoads;
 pub use home::AddressRange;
@@ -280,20 +281,6 @@ impl Machine {
             event => self.shared.happen(now, event),
         }
         Ok(())
-    }
-
-    /// Have accesses that name pages find them here.
-    pub fn set_page_tables(&mut self, tables: LaidTables) {
-        self.shared.tables = PageTables::Laid(tables);
-    }
-
-    /// The guest has told of pages, in the order of their ids.
-    ///
-    /// # Panics
-    /// With tables that were laid out.
-    pub fn learn(&mut self, pages: impl Iterator<Item = Mapping>) {
-        let PageTables::Told(known) = &mut self.shared.tables else { panic!("its page tables were laid out") };
-        known.extend(pages);
     }
 
     /// Have a line in `core`'s caches, and what leaves for it in the LLC, as if it had been touched before.

@@ -142,6 +142,12 @@ impl Translation {
 }
 
 impl Core {
+    /// What translation has done.
+    #[must_use]
+    pub fn translation_stats(&self) -> &TranslationStats {
+        &self.translation.stats
+    }
+
     /// When the access's page is known; `None` if it waits for a walk, and then goes on as told.
     #[inline]
     pub(super) fn translate<U: Uncore>(
