@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from cxlab.bench.request import BenchError
 from cxlab.machine import description
 
 MODEL = description.model()
@@ -103,3 +104,28 @@ def test_four_modules_carry_four_times_one(point: Any) -> None:
 
 def test_the_same_job_gives_the_same_point(point: Any) -> None:
     assert point("spr-a1000", "cxl", delay=300) == point("spr-a1000", "cxl", delay=300)
+
+
+def test_pages_of_4_kib_cost_translation_and_nothing_else(point: Any) -> None:
+    core = MACHINES["8468v-asic"]["spec"]["host"]
+    cycle, llc = 1 / 3.8, 33.0
+    large, small = (
+        point("8468v-asic", "dram", delay=0, threads=0, pages=pages)["stages_ns"]
+        for pages in ("2MiB", "4KiB")
+    )
+    # A GiB is 512 pages of 2 MiB: the second TLB holds 1024, the first one 32.
+    assert core["tlb"]["second_latency"]["value"] == "7 cycles"
+    assert large.pop("translation") == pytest.approx(7 * cycle, rel=0.25)
+    # Of 4 KiB pages it holds 2048 in 262,144: nearly each load reads a page-table entry, out of 2 MiB of
+    # them, from L2 or the LLC, and most a page-directory entry before it, out of 4 KiB, from L1 or L2.
+    assert 15 * cycle < small.pop("translation") < (7 + 15) * cycle + llc
+    # Sums of latencies to the DRAM differ by where refreshes fall.
+    assert sum(large.values()) == pytest.approx(sum(small.values()), rel=0.02)
+    assert large.keys() == small.keys()
+
+
+def test_page_tables_on_cxl_memory_are_walked_there(point: Any) -> None:
+    walked = point("8468v-asic", "dram", threads=2, pattern="random", pages="4KiB", page_tables="cxl")
+    assert walked["stages_ns"]["translation"] > 0
+    with pytest.raises(BenchError, match="valid"):
+        point("8468v-asic", "dram", page_tables="moon")

@@ -19,8 +19,11 @@ COUNT = 20_000
 class Chases:
     """Chases of one run: bytes -> (ns a load by clock_gettime, by rdtsc)."""
 
-    def __init__(self, folder: Path, programs: Path, machine: str, node: str, *sizes: int) -> None:
+    def __init__(
+        self, folder: Path, programs: Path, machine: str, node: str, *sizes: int, base_pages: bool = False
+    ) -> None:
         ran = Cxlab(folder, "marker").run(
+            *(["env", "CHASE_BASE_PAGES=1"] if base_pages else []),
             str(programs / "chase"),
             str(COUNT),
             *map(str, sizes),
@@ -63,3 +66,19 @@ def test_a_chase_in_cxl_memory(programs: Path, tmp_path: Path, machine: str, exp
     # The model's own figure is the program's, and its stages are what it is made of.
     assert chases.node["mean_load_latency_ns"] == pytest.approx(chases.ns[GIB][1], rel=0.01)
     assert sum(chases.node["stages_ns"].values()) == pytest.approx(chases.node["mean_load_latency_ns"])
+
+
+def test_pages_of_4_kib_cost_the_walks_that_pages_of_2_mib_save(
+    programs: Path, tmp_path: Path, dram: Chases
+) -> None:
+    """96 and 2048 entries of the TLBs reach 8 MiB of 4 KiB pages, and 2 GiB of 2 MiB pages."""
+    cycle, llc = 1 / 3.8, 33.0
+    sizes = (256 * KIB, 32 * MIB, GIB)
+    base = Chases(tmp_path, programs, "8468v-asic", "dram", *sizes, base_pages=True)
+    extra = {size: base.ns[size][1] - dram.ns[size][1] for size in (32 * MIB, GIB)}
+    # 64 pages, all in the first TLB: nothing but L2.
+    assert base.ns[256 * KIB][1] == pytest.approx(15 * cycle, rel=0.02)
+    # 8192 pages: a quarter is in the second TLB (7 cycles), the others' 64 KiB of entries are in L1 or L2.
+    assert 0.25 * 7 + 0.75 * 5 < extra[32 * MIB] / cycle < 0.25 * 7 + 0.75 * 15
+    # 262,144 pages: 2 MiB of entries, in L2 and LLC, and 512 page-directory entries, in L1 or L2.
+    assert 15 * cycle < extra[GIB] < llc + (15 + 7) * cycle

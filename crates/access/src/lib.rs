@@ -6,13 +6,15 @@
 //!                                    model --Record + reply--> trace file --> model, without QEMU
 //! ```
 //!
-//! A block is described once, with its bytes; afterwards only its id and the addresses it touched flow. It does
+//! A block is described once, with its bytes, and a page with its page-table entries; afterwards only ids and addresses flow. It does
 //! not model anything, and it knows neither QEMU nor the model.
 
+mod page;
 pub mod record;
 pub mod ring;
 #[cfg(feature = "trace")]
 pub mod trace;
 
+pub use page::{Forget, Mapping, Page, PageId, PageSize};
 pub use record::{BlockId, Marker, Record, Vcpu};
 pub use ring::{Consumer, Peer, PeerGone, Producer, Ring};

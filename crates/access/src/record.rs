@@ -7,6 +7,10 @@
 //! A `Define` is followed by the block's bytes, padded to whole records. Not carried: register values, the
 //! data that was loaded or stored. Its source is the plugin interface of QEMU 10 (docs/devel/tcg-plugins).
 
+use std::num::NonZeroU32;
+
+use crate::page::{Forget, Mapping, Page, PageId, PageSize};
+
 /// A vCPU, by its number in QEMU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Vcpu(u8);
@@ -119,6 +123,10 @@ pub enum Record {
     Settle { sequence: u64 },
     /// A region of detail begins or ends.
     Mark { marker: Marker },
+    /// A page that accesses will name; a payload of its [`Mapping`]'s entries follows.
+    Page { page: PageId, size: PageSize, pcid: u16, global: bool, reads: u8 },
+    /// The instruction invalidates translations: mov to CR3 or CR4, invlpg, invpcid.
+    Invalidate { instruction: u16, forget: Forget },
     /// Nothing more will come.
     End,
 }
@@ -133,8 +141,8 @@ pub struct MemoryAccess {
     pub store: bool,
     /// host physical address, below 2^52 [B]
     pub physical: u64,
-    /// virtual page number (virtual address / 4096, sign extended to 52 bits)
-    pub virtual_page: u64,
+    /// how its address was translated; `None` of a device, whose page is not told
+    pub page: Option<Page>,
     /// the access went to a device, not to memory
     pub device: bool,
 }
@@ -149,6 +157,8 @@ const VCPU_BITS: u32 = 3;
 const KIND_BITS: u32 = 4;
 const KIND: u64 = (1 << KIND_BITS) - 1;
 const PAGE_BITS: u32 = 12;
+/// Tells an `Invalidate` from a trace's answer, which has nothing but its kind.
+const INVALIDATES: u64 = 1 << 40;
 
 mod kind {
     pub const BLOCK: u64 = 1;
@@ -164,6 +174,9 @@ mod kind {
     pub const CUT: u64 = 11;
     pub const HALT: u64 = 12;
     pub const WAKE: u64 = 13;
+    pub const PAGE: u64 = 14;
+    /// 15 << 3 alone is an answer in a trace: this kind always has a bit above it
+    pub const INVALIDATE: u64 = 15;
 }
 
 impl Record {
@@ -194,6 +207,13 @@ impl Record {
             Record::Cut { instruction } => [kind::CUT | u64::from(instruction) << 8, 0],
             Record::Halt => [kind::HALT, 0],
             Record::Wake { woken } => [kind::WAKE | u64::from(woken.0) << 8, 0],
+            Record::Page { page, size, pcid, global, reads } => {
+                let space = u64::from(pcid) << 32 | u64::from(global) << 44;
+                [kind::PAGE | u64::from(page.0.get()) << 8, space | (size as u64) << 45 | u64::from(reads) << 47]
+            }
+            Record::Invalidate { instruction, forget } => {
+                [kind::INVALIDATE | u64::from(instruction) << 8 | INVALIDATES, forget.encode()]
+            }
         }
     }
 
@@ -218,6 +238,16 @@ impl Record {
             kind::CUT => Record::Cut { instruction: (first >> 8) as u16 },
             kind::HALT => Record::Halt,
             kind::WAKE => Record::Wake { woken: Vcpu((first >> 8) as u8 & (Vcpu::MOST as u8 - 1)) },
+            kind::PAGE => Record::Page {
+                page: PageId(NonZeroU32::new((first >> 8) as u32)?),
+                size: *PageSize::ALL.get((second >> 45 & 3) as usize)?,
+                pcid: (second >> 32 & 0xfff) as u16,
+                global: second >> 44 & 1 == 1,
+                reads: (second >> 47 & 7) as u8,
+            },
+            kind::INVALIDATE => {
+                Record::Invalidate { instruction: (first >> 8) as u16, forget: Forget::decode(second)? }
+            }
             _ => return None,
         })
     }
@@ -227,18 +257,19 @@ impl Record {
     pub fn payload_records(self) -> usize {
         match self {
             Record::Define { length, .. } => usize::from(length).div_ceil(RECORD_BYTES),
+            Record::Page { .. } => Mapping::PAYLOAD_RECORDS,
             _ => 0,
         }
     }
 }
 
 impl MemoryAccess {
-    // word 0: virtual page (52) | device (1) store (1) size (3) | kind (4)
+    // word 0: page (48) | device (1) store (1) size (3) | kind (4)
     // word 1: physical (52) | instruction (12)
     #[inline]
     fn encode(self) -> Words {
         let flags = u64::from(self.size_log2) << 4 | u64::from(self.store) << 7 | u64::from(self.device) << 8;
-        [kind::ACCESS | flags | self.virtual_page << 9, self.physical << PAGE_BITS | u64::from(self.instruction)]
+        [kind::ACCESS | flags | Page::encode(self.page) << 9, self.physical << PAGE_BITS | u64::from(self.instruction)]
     }
 
     #[inline]
@@ -249,7 +280,7 @@ impl MemoryAccess {
             store: first >> 7 & 1 == 1,
             device: first >> 8 & 1 == 1,
             physical: second >> PAGE_BITS,
-            virtual_page: first >> 9,
+            page: Page::decode(first >> 9),
         }
     }
 }

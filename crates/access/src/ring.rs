@@ -144,10 +144,10 @@ impl Producer {
         self.push_words(record.encode(vcpu), peer)
     }
 
-    /// Write `Define` and the block's bytes.
-    pub fn define(&mut self, vcpu: Vcpu, record: Record, code: &[u8], peer: &Peer) -> Result<(), PeerGone> {
+    /// Write a record and the bytes behind it.
+    pub fn define(&mut self, vcpu: Vcpu, record: Record, payload: &[u8], peer: &Peer) -> Result<(), PeerGone> {
         self.push(vcpu, record, peer)?;
-        for chunk in code.chunks(RECORD_BYTES) {
+        for chunk in payload.chunks(RECORD_BYTES) {
             let mut bytes = [0u8; RECORD_BYTES];
             bytes[..chunk.len()].copy_from_slice(chunk);
             let [low, high] = [0, 8].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes")));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   | "CXLTRACE" version (u32) machine-description length + text | zstd frame with checksum: Entry Entry ... |
-//!   Entry = 16 bytes of a record, or an Answer (kind 15: what the model replied, in place of a record)
+//!   Entry = 16 bytes of a record, or an Answer (what the model replied, in place of a record)
 //! ```
 //!
 //! The code behind a `Define` may look like anything, an answer too: the reader counts its records.
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use crate::record::{RECORD_BYTES, Record, Words};
 
 const MAGIC: &[u8; 8] = b"CXLTRACE";
-const VERSION: u32 = 2;
-/// The first word of an answer: kind 15, which no record has.
+const VERSION: u32 = 3;
+/// The first word of an answer: kind 15 and nothing above it, which no record has.
 const ANSWER: u64 = 15 << 3;
 
 /// Why a trace cannot be read.

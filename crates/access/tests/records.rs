@@ -1,18 +1,25 @@
 //! What is written is what is read: records, the ring between two threads, trace files.
 
+use std::num::NonZeroU32;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 use cxlab_access::record::{MemoryAccess, RECORD_BYTES};
 use cxlab_access::ring::{Reply, Ring, Told};
-use cxlab_access::{BlockId, Consumer, Marker, Peer, Producer, Record, Vcpu};
+use cxlab_access::{BlockId, Consumer, Forget, Mapping, Marker, Page, PageId, PageSize, Peer, Producer, Record, Vcpu};
 use proptest::prelude::*;
 
 fn any_record() -> impl Strategy<Value = Record> {
-    let access = (0u16..512, 0u8..8, any::<bool>(), 0u64..1 << 52, 0u64..1 << 52, any::<bool>()).prop_map(
-        |(instruction, size_log2, store, physical, virtual_page, device)| {
-            Record::Access(MemoryAccess { instruction, size_log2, store, physical, virtual_page, device })
-        },
-    );
+    let access = (0u16..512, 0u8..8, any::<bool>(), 0u64..1 << 52, proptest::option::of(any_page()), any::<bool>())
+        .prop_map(|(instruction, size_log2, store, physical, page, device)| {
+            Record::Access(MemoryAccess { instruction, size_log2, store, physical, page, device })
+        });
+    let forget = prop_oneof![
+        any_id().prop_map(Forget::Page),
+        Just(Forget::Tables),
+        (0u16..1 << 12).prop_map(|pcid| Forget::Space { pcid }),
+        Just(Forget::Spaces),
+        Just(Forget::Everything),
+    ];
     prop_oneof![
         any::<u32>().prop_map(|id| Record::Block { block: BlockId(id) }),
         access,
@@ -30,8 +37,32 @@ fn any_record() -> impl Strategy<Value = Record> {
         Just(Record::Halt),
         (0..Vcpu::MOST).prop_map(|woken| Record::Wake { woken: Vcpu::new(woken) }),
         Just(Record::Mark { marker: Marker::ProgramStart }),
+        (any_id(), any_size(), 0u16..1 << 12, any::<bool>(), 2u8..6)
+            .prop_map(|(page, size, pcid, global, reads)| { Record::Page { page, size, pcid, global, reads } }),
+        (0u16..512, forget).prop_map(|(instruction, forget)| Record::Invalidate { instruction, forget }),
         Just(Record::End),
     ]
+}
+
+fn any_id() -> impl Strategy<Value = PageId> {
+    any::<NonZeroU32>().prop_map(PageId)
+}
+
+fn any_size() -> impl Strategy<Value = PageSize> {
+    proptest::sample::select(&PageSize::ALL[..])
+}
+
+fn any_page() -> impl Strategy<Value = Page> {
+    (any_id(), any_size(), any::<u64>()).prop_map(|(id, size, number)| Page::new(id, size, number))
+}
+
+#[test]
+fn a_page_is_told_with_the_entries_that_a_walk_reads() {
+    let entries = [0x1000, 0x2008, 0x3010, 0x4018, 0];
+    let mapping = Mapping { size: PageSize::Kib4, pcid: 3, global: false, reads: 4, entries };
+    let (record, bytes) = mapping.tell(PageId(NonZeroU32::MIN));
+    assert_eq!(record.payload_records() * RECORD_BYTES, bytes.len());
+    assert_eq!(Mapping::entries_of(&bytes), Some(entries));
 }
 
 proptest! {
@@ -40,6 +71,8 @@ proptest! {
         let words = record.encode(Vcpu::new(vcpu));
         prop_assert_eq!(Record::decode(words), Some(record));
         prop_assert_eq!(Vcpu::of(words).index(), vcpu);
+        // A trace tells its answers from records by this word.
+        prop_assert_ne!(words[0], 15 << 3);
     }
 }
 

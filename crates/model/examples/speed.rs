@@ -18,7 +18,7 @@ mod dram;
 mod server;
 
 use cxlab_kernel::Time;
-use cxlab_model::bench::{self, Job, Mix, Pattern, Share, Store, Work};
+use cxlab_model::bench::{self, Job, Mix, Pages, Pattern, Share, Store, Work};
 use cxlab_model::dram::Preset;
 
 /// Rows that random lines are spread over, far more than there are banks.
@@ -61,7 +61,8 @@ fn machine(requests: u64) -> u64 {
     while done < requests {
         seed += 1;
         let (machine, placement) = ("spr-a1000".into(), vec![share.clone()]);
-        let job = Job { machine, placement, threads: 16, delay: 0, work, prefetch: None, seed };
+        let (pages, page_tables) = (Pages::Mib2, None);
+        let job = Job { machine, placement, threads: 16, delay: 0, work, prefetch: None, pages, page_tables, seed };
         let point = bench::run(&job).expect("a shipped machine with such a node");
         done += (point.bandwidth_mb_s * point.simulated_us / 64.0) as u64;
     }

@@ -28,6 +28,8 @@ mod prefetch;
 mod stats;
 mod stores;
 mod timing;
+mod translate;
+mod uncore;
 mod window;
 mod write_combining;
 
@@ -37,11 +39,11 @@ use cxlab_access::Marker;
 use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
-use crate::cache::{LineState, Private, Victim};
+use crate::cache::{LineState, Private};
 use crate::config::HostSpec;
 use crate::error::ModelError;
 use crate::frontend::{Feed, Step, Work};
-use crate::request::{CoreId, Level, Op};
+use crate::request::{CoreId, Op};
 
 use forward::Forwarding;
 use front::{Front, Slots};
@@ -54,29 +56,14 @@ use prefetch::ReadAhead;
 pub use stats::{CoreStats, TimeSpent};
 use stores::StoreQueue;
 use timing::Timing;
+use translate::Translation;
+pub use translate::TranslationStats;
+pub use uncore::Uncore;
 use window::{Counts, Waiters, Window};
 use write_combining::WriteCombining;
 
 /// A request under way, as the machine knows it.
 pub type RequestKey = cxlab_kernel::Key<crate::request::Request>;
-
-/// What a core needs of the machine around it.
-pub trait Uncore {
-    /// When the next event is due, if one is.
-    fn next_event(&self) -> Option<Time>;
-    /// Call [`Core::run`] again at `at`.
-    fn resume(&mut self, core: CoreId, at: Time);
-    /// A line is wanted, since `born`; it waits for a fill buffer.
-    fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time) -> Result<RequestKey, ModelError>;
-    /// The request has its fill buffer and leaves the core.
-    fn depart(&mut self, key: RequestKey, at: Time);
-    /// Whether nothing should be read ahead to this level: the line has no memory, or its home agents are too full.
-    fn congested(&self, line: Hpa, level: Level) -> bool;
-    /// A core's changed line becomes known to the LLC; the core keeps it.
-    fn cleaned(&mut self, line: Hpa, at: Time);
-    /// A line has left the core's caches.
-    fn victim(&mut self, core: CoreId, victim: Victim, at: Time);
-}
 
 /// Why a core waits for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +116,7 @@ pub struct Core {
     combining: WriteCombining,
     posted: Posted,
     caches: Private,
+    translation: Translation,
     /// the last locked instruction: loads behind it wait for it
     lock: Option<order::Sequence>,
     prefetch: Option<ReadAhead>,
@@ -168,6 +156,7 @@ impl Core {
             posted: Posted::default(),
             lock: None,
             caches: Private::new(&host.l1, &host.l2)?,
+            translation: Translation::new(host),
             prefetch: ReadAhead::new(&host.prefetch),
             timing,
             in_hand: None,
@@ -280,7 +269,9 @@ impl Core {
                 feed.answer_sync(sequence, self.front.now().as_ps())?;
                 return Ok(Some(Pause::Answered));
             }
-            Step::Settle { .. } | Step::Turn { .. } | Step::Device { .. } if !self.window.all_committed() => {
+            Step::Settle { .. } | Step::Turn { .. } | Step::Device { .. } | Step::Invalidate { .. }
+                if !self.window.all_committed() =>
+            {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Blocked(Wait::Commit)));
             }
@@ -327,6 +318,7 @@ impl Core {
                     }
                 }
             }
+            Step::Invalidate { forget } => self.translation.forget(forget, |page| uncore.mapping(page)),
             Step::Wake { woken } => return Ok(Some(Pause::Wakes(woken))),
             Step::Asleep => return Ok(Some(Pause::Halted)),
             Step::Starved => return Ok(Some(Pause::Starved)),

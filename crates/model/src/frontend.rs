@@ -35,6 +35,7 @@ pub use work::Work;
 
 use crate::addr::Hpa;
 use crate::error::ModelError;
+use crate::translation::Page;
 
 /// A line that an instruction touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct LineAccess {
     pub place: u64,
     /// a device's registers, not memory
     pub device: bool,
+    /// what it is reached through; `None` where addresses are physical, and of devices
+    pub page: Option<Page>,
 }
 
 impl LineAccess {

@@ -23,6 +23,7 @@ pub mod os;
 pub mod request;
 pub mod study;
 pub mod summary;
+pub mod translation;
 
 pub use config::MachineSpec;
 pub use error::ModelError;

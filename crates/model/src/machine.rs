@@ -15,6 +15,7 @@ mod core_loads;
 mod home;
 mod mesh;
 mod node;
+mod pages;
 mod port;
 mod ports;
 mod region;
@@ -33,6 +34,7 @@ use crate::core::{Core, Pause, RequestKey};
 use crate::error::ModelError;
 use crate::frontend::Feeds;
 use crate::request::{CoreId, NodeId, Op, Request};
+use crate::translation::PageTables;
 
 pub use core_loads::CoreLoads;
 pub use home::AddressRange;
@@ -134,7 +136,9 @@ impl Machine {
         let pauses = vec![Pause::Behind; cores.len()];
         let loads = vec![CoreLoads::default(); cores.len()];
         let socket_link = spec.socket_link.as_ref().map(SocketLink::new);
-        let shared = Shared { queue: EventQueue::new(), requests: Slab::new(), home, nodes, ports, socket_link };
+        let tables = PageTables::Told(Vec::new());
+        let shared =
+            Shared { queue: EventQueue::new(), requests: Slab::new(), home, nodes, ports, socket_link, tables };
         let ready = (0..cores.len()).collect();
         Ok(Machine { cores, pauses, ready, since: Time::ZERO, until: None, timeline: None, loads, shared, spec })
     }

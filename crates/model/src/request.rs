@@ -25,6 +25,8 @@ pub enum Op {
     Load,
     /// a store wants to own the line (read for ownership)
     Own,
+    /// a walk of the page tables reads an entry
+    Walk,
     /// read ahead, into L2 or into the LLC alone
     Prefetch(Level),
     /// a line is written past the caches (movnt): posted, the home agent finishes it
@@ -47,7 +49,7 @@ impl Op {
     /// The core waits for the line; else for the home agent's word that it has taken over.
     #[must_use]
     pub fn brings_line(self) -> bool {
-        matches!(self, Op::Load | Op::Own | Op::Prefetch(_))
+        matches!(self, Op::Load | Op::Own | Op::Walk | Op::Prefetch(_))
     }
 
     /// From the home agent to the memory, with data.
@@ -82,6 +84,7 @@ macro_rules! stages {
 }
 
 stages! {
+    Translation "translation" "second TLB, or waiting for a walk of the page tables",
     FillBuffer "fill_buffer" "waiting for a fill buffer of the core",
     ToHome "to_home" "L1 and L2 look-up, mesh to the LLC slice and home agent, LLC and snoop filter look-up",
     Snoop "snoop" "other cores are asked for the line, or told to forget it",
@@ -188,6 +191,12 @@ impl Request {
     #[must_use]
     pub fn span(&self, stage: Stage) -> Time {
         self.spans[stage as usize]
+    }
+
+    /// When its last stage ended.
+    #[must_use]
+    pub fn last(&self) -> Time {
+        self.last
     }
 
     #[must_use]

@@ -36,16 +36,21 @@ fn about(found: Option<f64>, wanted: f64) -> bool {
     found.is_some_and(|found| (found / wanted - 1.0).abs() < 0.023)
 }
 
+/// What these chases save by their physical addresses: the second TLB, 7 cycles at 3.8 GHz.
+const SECOND_TLB_NS: f64 = 7.0 / 3.8;
+const DRAM_NS: f64 = 130.0 - SECOND_TLB_NS;
+const CXL_NS: f64 = 284.0 - SECOND_TLB_NS;
+
 /// 130 ns load to use, of which 33 ns lie before and behind the home agent (8468v: the LLC's latency); one instruction a load;
 /// the time-stamp counter runs at 2.4 GHz.
 #[test]
 fn a_chase_in_dram_is_counted_as_silicon_counts_it() {
     let samples = readings("8468v-asic", &[0]);
     let [sample] = samples[..] else { panic!("one reading: {samples:?}") };
-    assert!(about(sample.l1_miss_latency_ns, 130.0), "{sample:?}");
-    assert!(about(sample.ddr_read_latency_ns, 130.0 - 33.0), "{sample:?}");
-    assert!(about(Some(sample.throughput), 1e3 / 130.0), "{sample:?}");
-    assert!(about(Some(sample.norm_ipc), 1.0 / (130.0 * 2.4)), "{sample:?}");
+    assert!(about(sample.l1_miss_latency_ns, DRAM_NS), "{sample:?}");
+    assert!(about(sample.ddr_read_latency_ns, DRAM_NS - 33.0), "{sample:?}");
+    assert!(about(Some(sample.throughput), 1e3 / DRAM_NS), "{sample:?}");
+    assert!(about(Some(sample.norm_ipc), 1.0 / (DRAM_NS * 2.4)), "{sample:?}");
     assert_eq!((sample.cxl_read_latency_ns, sample.cxl_read_bandwidth_gb_s), (None, 0.0));
 }
 
@@ -54,9 +59,9 @@ fn a_chase_in_dram_is_counted_as_silicon_counts_it() {
 fn a_reading_is_of_the_time_since_the_one_before() {
     let samples = readings("8468v-asic", &[0, GIB]);
     let [dram, cxl] = samples[..] else { panic!("two readings: {samples:?}") };
-    assert!(about(cxl.l1_miss_latency_ns, 284.0), "{cxl:?}");
-    assert!(about(cxl.cxl_read_latency_ns, 284.0 - 33.0), "{cxl:?}");
-    assert!(about(Some(cxl.cxl_read_bandwidth_gb_s), 64.0 / 284.0), "{cxl:?}");
+    assert!(about(cxl.l1_miss_latency_ns, CXL_NS), "{cxl:?}");
+    assert!(about(cxl.cxl_read_latency_ns, CXL_NS - 33.0), "{cxl:?}");
+    assert!(about(Some(cxl.cxl_read_bandwidth_gb_s), 64.0 / CXL_NS), "{cxl:?}");
     assert_eq!(cxl.ddr_read_latency_ns, None);
-    assert!(about(Some(cxl.time_s - dram.time_s), LOADS as f64 * 284e-9), "{cxl:?}");
+    assert!(about(Some(cxl.time_s - dram.time_s), LOADS as f64 * CXL_NS * 1e-9), "{cxl:?}");
 }

@@ -4,21 +4,31 @@ mod support;
 
 use cxlab_kernel::Time;
 use cxlab_model::MachineSpec;
+use cxlab_model::addr::Hpa;
 use cxlab_model::config::Path;
 use cxlab_model::dram::MemorySpec;
+use cxlab_model::frontend::LineAccess;
 use cxlab_model::request::NodeId;
 use cxlab_model::summary::Summary;
-use support::{GIB, machine_of, run, run_on, shuffled};
+use cxlab_model::translation::{AddressSpace, PageSize};
+use support::{GIB, Script, load, machine_of, run, run_on, shuffled};
 
-/// Mean time of a load of a random chase over lines that no cache holds [ns].
+/// Mean time of a load of a random chase over lines that no cache holds, on pages of 2 MiB [ns].
 fn chase_ns(machine: &str, base: u64) -> f64 {
     const COUNT: u64 = 20_000;
-    let (_, times) = run(machine, |script| {
-        shuffled(base, GIB, COUNT).for_each(|address| {
-            script.chase(address);
-        });
-    });
-    times[0].as_ns() / COUNT as f64
+    let frames = AddressSpace::frames((0..256).map(|frame| base + (frame << 21)));
+    let space = AddressSpace::new(frames, Hpa::new(base + GIB / 2), PageSize::Mib2);
+    let mut script = Script::default();
+    for address in shuffled(base, GIB / 2, COUNT) {
+        let access = LineAccess { page: Some(space.page(Hpa::new(address))), ..load(address) };
+        script.instruction(&[0x48, 0x8b, 0x00], &[access]); // mov rax, [rax]
+    }
+    script.settle();
+    let mut machine = support::machine(machine);
+    machine.set_page_tables(space.tables);
+    let mut feeds = [script];
+    machine.run(&mut feeds, |_| Ok(())).unwrap_or_else(|error| panic!("{error}"));
+    feeds[0].clock_answers[0].as_ns() / COUNT as f64
 }
 
 #[test]

@@ -8,14 +8,13 @@
 //! An address without a page, or of a device, is told of no more than silicon would do about it: a prefetch there is
 //! dropped, and Linux flushes no such line. Source: Intel SDM vol. 2 (CLFLUSH, CLFLUSHOPT, CLWB, PREFETCHh).
 
-use std::collections::HashMap;
-use std::ffi::{CStr, c_void};
-use std::sync::OnceLock;
+use std::ffi::c_void;
 
 use cxlab_access::record::MemoryAccess;
-use iced_x86::{Code, Decoder, DecoderOptions, Mnemonic, Register};
+use iced_x86::{Code, Decoder, DecoderOptions, Mnemonic};
 
-use crate::api::{self, ByteArray, RegisterDescriptor};
+use crate::api;
+use crate::registers::Registers;
 use crate::{mode, qemu, stream};
 
 /// Bytes of a page, as a power of two: translations are asked for by page.
@@ -29,16 +28,6 @@ struct NamedLine {
     index: u16,
     code: iced_x86::Instruction,
 }
-
-/// QEMU's handles of the registers, by their names in its description for gdb.
-struct Registers(HashMap<String, *mut c_void>);
-
-// SAFETY: handles are constants of QEMU's.
-unsafe impl Send for Registers {}
-// SAFETY: as above.
-unsafe impl Sync for Registers {}
-
-static REGISTERS: OnceLock<Registers> = OnceLock::new();
 
 /// Lay the callback, if the instruction is one of them.
 pub fn instrument(instruction: *mut api::Instruction, index: usize, bytes: &[u8]) {
@@ -85,59 +74,25 @@ unsafe extern "C" fn on_named_line(vcpu: u32, data: *mut c_void) {
     }
     // SAFETY: the data of this callback is a leaked `NamedLine`.
     let NamedLine { index, code } = unsafe { &*data.cast::<NamedLine>() };
-    let registers = REGISTERS.get_or_init(Registers::find);
+    let registers = Registers::get();
     let Some(address) = code.virtual_address(0, 0, |register, _, _| registers.read(register)) else { return };
     let page = address >> PAGE_SHIFT << PAGE_SHIFT;
     let Some(physical) = qemu::physical_page(vcpu, page) else { return };
     stream::with(|stream| {
+        let physical = physical + (address - page);
+        let page = stream.page(vcpu as usize, address, physical);
         stream.access(
             vcpu as usize,
             MemoryAccess {
                 instruction: *index,
                 size_log2: LINE_SHIFT,
                 store: pushes_out(code.mnemonic()),
-                physical: physical + (address - page),
-                virtual_page: address >> PAGE_SHIFT,
+                physical,
+                page,
                 device: false,
             },
         );
     });
-}
-
-impl Registers {
-    /// Called on a vCPU's thread.
-    fn find() -> Registers {
-        // SAFETY: QEMU gives an array of descriptors whose names it keeps.
-        let all = unsafe {
-            let array = api::qemu_plugin_get_registers();
-            std::slice::from_raw_parts((*array).data.cast::<RegisterDescriptor>(), (*array).length as usize)
-        };
-        // SAFETY: the names are C strings that QEMU keeps.
-        let name = |register: &RegisterDescriptor| unsafe { CStr::from_ptr(register.name) };
-        let named = |register| (name(register).to_string_lossy().into_owned(), register.handle);
-        Registers(all.iter().map(named).collect())
-    }
-
-    /// The value; `None` of what QEMU does not show. Linux gives all segments but FS and GS the base 0.
-    fn read(&self, register: Register) -> Option<u64> {
-        let name = match register {
-            Register::ES | Register::CS | Register::SS | Register::DS => return Some(0),
-            Register::FS => "fs_base".to_owned(),
-            Register::GS => "gs_base".to_owned(),
-            other => format!("{:?}", other.full_register()).to_lowercase(),
-        };
-        let handle = *self.0.get(&name)?;
-        // SAFETY: a growing array of glib's, and a handle of QEMU's.
-        let value = unsafe {
-            let bytes: *mut ByteArray = api::g_byte_array_new();
-            let length = api::qemu_plugin_read_register(handle, bytes);
-            let read = std::slice::from_raw_parts((*bytes).data, usize::try_from(length).unwrap_or(0));
-            let value = <[u8; 8]>::try_from(read).ok().map(u64::from_le_bytes);
-            api::g_byte_array_unref(bytes);
-            value?
-        };
-        Some(if register.is_gpr32() { value & 0xffff_ffff } else { value })
-    }
 }
 
 #[cfg(test)]

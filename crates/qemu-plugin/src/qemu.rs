@@ -47,6 +47,7 @@ functions! {
     bql_unlock: fn();
     cpu_get_phys_page_debug: fn(Cpu, u64) -> u64;
     cpu_physical_memory_is_io: fn(u64) -> bool;
+    cpu_physical_memory_rw: fn(u64, *mut c_void, u64, bool);
     tb_flush: fn(Cpu);
     tcg_handle_interrupt: fn(Cpu, c_int);
     tcg_cpu_init_cflags: fn(Cpu, bool);
@@ -207,6 +208,14 @@ pub fn physical_page(vcpu: u32, page: u64) -> Option<u64> {
         let physical = (functions().cpu_get_phys_page_debug)((functions().qemu_get_cpu)(vcpu as c_int), page);
         (physical != u64::MAX && !(functions().cpu_physical_memory_is_io)(physical)).then_some(physical)
     }
+}
+
+/// Eight bytes of the guest's physical memory.
+pub fn read_physical(address: u64) -> u64 {
+    let mut word = 0u64;
+    // SAFETY: copies eight bytes out of the guest's memory.
+    unsafe { (functions().cpu_physical_memory_rw)(address, std::ptr::from_mut(&mut word).cast(), 8, false) };
+    word
 }
 
 /// QEMU's big lock, held until dropped.

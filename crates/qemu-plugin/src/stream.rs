@@ -17,10 +17,12 @@ use std::time::{Duration, Instant};
 
 use cxlab_access::record::{MemoryAccess, PAUSE_PS};
 use cxlab_access::ring::{CAPACITY, Reply, Told, sync_lag};
-use cxlab_access::{BlockId, Marker, Peer, PeerGone, Producer, Record, Ring, Vcpu};
+use cxlab_access::{BlockId, Marker, Page, Peer, PeerGone, Producer, Record, Ring, Vcpu};
 
 use crate::arguments::Arguments;
+use crate::pages::Pages;
 use crate::qemu::{self, BigLock};
+use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
 use crate::{clock, device, mode, progress};
 
@@ -69,6 +71,8 @@ pub struct Stream {
     offset_ps: u64,
     /// last load and last store of a repeating instruction: (instruction, line), to tell a line only once
     last: [Option<(u64, u64)>; 2],
+    /// translations that the model knows
+    pages: Pages,
     /// the last record has been written
     ended: bool,
 }
@@ -128,6 +132,7 @@ impl Stream {
             model_ps: 0,
             offset_ps: 0,
             last: [None; 2],
+            pages: Pages::new(turns::vcpus()),
             ended: false,
         }
     }
@@ -169,6 +174,7 @@ impl Stream {
         mode::set_detail(true);
         clock::stand_at(now_ps);
         self.offset_ps = now_ps - self.model_ps;
+        self.pages.begin();
         self.halt_others(vcpu);
         self.enter(vcpu);
         self.push(vcpu, Record::Mark { marker });
@@ -277,6 +283,33 @@ impl Stream {
     #[inline]
     pub fn access(&mut self, vcpu: usize, access: MemoryAccess) {
         self.push(vcpu, Record::Access(access));
+    }
+
+    /// The page through which `address` led to `physical`; the model is told of a new one.
+    #[inline]
+    pub fn page(&mut self, vcpu: usize, address: u64, physical: u64) -> Option<Page> {
+        let (page, news) = self.pages(vcpu)?.find(vcpu, address, physical, qemu::read_physical)?;
+        if let Some(mapping) = news {
+            let (record, entries) = mapping.tell(page.id);
+            let peer = self.peer.as_ref().expect("detail attaches first");
+            or_quit(self.producer.define(Vcpu::new(vcpu), record, &entries, peer));
+        }
+        Some(page)
+    }
+
+    /// What the model knows of page tables; `None` if QEMU does not show the registers that select them.
+    #[inline]
+    pub fn pages(&mut self, vcpu: usize) -> Option<&mut Pages> {
+        if self.pages.asks_for_space(vcpu) {
+            let registers = Registers::get();
+            self.pages.enter(vcpu, registers.control(c"cr3")?, registers.control(c"cr4")?);
+        }
+        Some(&mut self.pages)
+    }
+
+    /// A record of `vcpu`, as it stands.
+    pub fn tell(&mut self, vcpu: usize, record: Record) {
+        self.push(vcpu, record);
     }
 
     /// The instruction is about to read the clock: let the model catch up. Whether it may: else another one is behind.

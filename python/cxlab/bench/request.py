@@ -14,6 +14,8 @@ SIZES = tuple(
 )
 #: of the model's random streams
 SEED = 1
+#: sizes of the pages that buffers are made of
+PAGES = ("2MiB", "4KiB")
 
 
 class BenchError(ValueError):
@@ -119,6 +121,10 @@ class Workload:
     store: str = "ordinary"
     pattern: str = "sequential"
     latency_thread: bool = True
+    #: of the buffers: one of PAGES
+    pages: str = PAGES[0]
+    #: node of the page tables; the machine's first one if there is none
+    page_tables: str | None = None
     #: of the cores; as the host file has them where it is ``None``
     prefetch: bool | None = None
 
@@ -144,6 +150,8 @@ class Workload:
             "threads": self.threads,
             "delay": delay,
             "work": work,
+            "pages": self.pages,
+            "page_tables": self.page_tables,
             "prefetch": self.prefetch,
             "seed": SEED,
         }
@@ -155,4 +163,5 @@ class Workload:
             "mix": str(self.mix),
             "store": self.store,
             "pattern": self.pattern,
+            "pages": self.pages,
         }

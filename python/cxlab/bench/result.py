@@ -92,7 +92,7 @@ def embedding_table(result: Result) -> Table:
         table.add_column(heading, justify="right")
     for point in result.points:
         stages = point["stages_ns"]
-        before = stages.get("fill_buffer", 0.0) + stages.get("to_home", 0.0)
+        before = sum(stages.get(stage, 0.0) for stage in ("translation", "fill_buffer", "to_home"))
         point["l3_miss_latency_ns"] = point["latency_ns"] - before
         table.add_row(
             str(point["threads"]),

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import click
 
 from cxlab.bench import plot, result, sweep
-from cxlab.bench.request import DELAYS, SIZES, BenchError, Mix, Placement, Workload, parse_size
+from cxlab.bench.request import DELAYS, PAGES, SIZES, BenchError, Mix, Placement, Workload, parse_size
 from cxlab.bench.result import Result
 from cxlab.cli import bench_host
 from cxlab.cli.output import JSON_FILE, PLOT_FILE
@@ -120,8 +120,23 @@ def command() -> None:
     """The group."""
 
 
+def paged(command: F) -> F:
+    """Options of what pages buffers are made of, and where the page tables are."""
+    for option in reversed(
+        (
+            click.option("--pages", default=PAGES[0], show_default=True, type=click.Choice(PAGES)),
+            click.option(
+                "--page-tables", metavar="NODE", help="The node of the page tables; the first unless said."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 @command.command("latency", help="One thread in a random chase: load to use, and where the time goes.")
 @where
+@paged
 @click.option(
     "--size", "sizes", multiple=True, help="Walk over so much memory from warm caches: 32MiB. Repeatable."
 )
@@ -132,10 +147,12 @@ def latency(
     prefetch: bool | None,
     json_file: Path | None,
     sizes: tuple[str, ...],
+    pages: str,
+    page_tables: str | None,
     whole: bool,
 ) -> None:
     """One point without load, or a point for each size."""
-    workload = Workload(machine, placement, threads=0, prefetch=prefetch)
+    workload = Workload(machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables)
     if whole or sizes:
         if whole and sizes:
             raise BenchError("give either --size or --sweep")
@@ -257,9 +274,19 @@ def embedding(
     "memo", help="ld, nt-ld, st, nt-st: 16 random accesses to flushed lines, time over 16 (MICRO'23)."
 )
 @where
-def memo(machine: str, placement: Placement, prefetch: bool | None, json_file: Path | None) -> None:
+@paged
+def memo(
+    machine: str,
+    placement: Placement,
+    prefetch: bool | None,
+    json_file: Path | None,
+    pages: str,
+    page_tables: str | None,
+) -> None:
     """Four points."""
-    workload = Workload(machine, placement, threads=0, prefetch=prefetch)
+    workload = Workload(
+        machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables
+    )
     each("memo", workload, "instruction", ("ld", "nt-ld", "st", "nt-st"), json_file)
 
 

@@ -9,10 +9,10 @@ import click
 from click.core import ParameterSource
 
 from cxlab.bench import host, plot, result
-from cxlab.bench.request import BenchError, Mix, Placement, Workload
+from cxlab.bench.request import PAGES, BenchError, Mix, Placement, Workload
 
 #: Options that choose a simulated machine's memory.
-SIMULATED = ("machine", "interleave", "weighted_interleave")
+SIMULATED = ("machine", "interleave", "weighted_interleave", "page_tables")
 
 
 def measure(bench: str, given: dict[str, Any]) -> int:
@@ -23,7 +23,7 @@ def measure(bench: str, given: dict[str, Any]) -> int:
 
     """
     for option in SIMULATED:
-        if given[option] is not None:
+        if given.get(option) is not None:
             raise BenchError(
                 f"--{option.replace('_', '-')} is of a simulated machine; valid with --host: --node N"
             )
@@ -53,6 +53,9 @@ def _asked(bench: str, given: dict[str, Any]) -> tuple[Workload, list[str]]:
     source = click.get_current_context().get_parameter_source("threads")
     if "threads" in given and source is not ParameterSource.DEFAULT:
         arguments += ["--threads", str(threads)]
+    pages = given.get("pages", PAGES[0])
+    if click.get_current_context().get_parameter_source("pages") not in (None, ParameterSource.DEFAULT):
+        arguments += ["--pages", pages]
     match bench:
         case "loaded-latency":
             delay = given["delay"]
@@ -67,7 +70,8 @@ def _asked(bench: str, given: dict[str, Any]) -> tuple[Workload, list[str]]:
             arguments += ["--mix", str(mix), "--store", store, "--pattern", pattern]
         case _:
             pass
-    return Workload("", Placement((("", 1),)), threads, mix, store, pattern), arguments
+    placement = Placement((("", 1),))
+    return Workload("", placement, threads, mix, store, pattern, pages=pages), arguments
 
 
 def _plot(path: Path, document: dict[str, Any], beside: tuple[Path, ...]) -> None:

@@ -5,20 +5,25 @@
 //! ```
 //!
 //! Pages go round the nodes as MPOL_WEIGHTED_INTERLEAVE has them (Linux, mempolicy); a frame is where a huge page
-//! happens to be, so threads do not march through the banks in step.
+//! happens to be, so threads do not march through the banks in step. A buffer is one stretch of virtual addresses for each
+//! node that it is on; pages of 4 KiB lie in frames of 2 MiB too, as Linux's allocator has them after boot.
 
 use std::rc::Rc;
 
 use cxlab_kernel::Stream;
+use rustc_hash::FxHashMap;
 
 use crate::MachineSpec;
 use crate::addr::{Hpa, LINE_BYTES, PAGE_BYTES};
 use crate::machine::AddressRange;
 use crate::request::NodeId;
+use crate::translation::{AddressSpace, PageSize};
 
 const FRAME_BYTES: u64 = 2 << 20;
 /// Of each node: more than 64 buffers that no LLC holds.
 const NODE_BYTES: u64 = 8 << 30;
+/// Behind them on each node, for page tables: more than the PTEs of all buffers of eight nodes take.
+const TABLE_BYTES: u64 = 256 << 20;
 /// Between the first bytes of two nodes: more than any node has.
 const NODE_STRIDE: u64 = 1 << 44;
 const LINES_PER_PAGE: u64 = PAGE_BYTES / LINE_BYTES;
@@ -29,6 +34,8 @@ pub struct Frames {
     nodes: Vec<Vec<u64>>,
     /// frames of each node for one buffer
     each: usize,
+    /// all frames in the order of their virtual addresses
+    order: Rc<FxHashMap<u64, u64>>,
 }
 
 /// A thread's array.
@@ -59,12 +66,27 @@ impl Frames {
             }
             frames
         };
-        Frames { nodes: (0..spec.nodes.len()).map(deal).collect(), each: frames as usize / usize::from(buffers) }
+        let nodes: Vec<Vec<u64>> = (0..spec.nodes.len()).map(deal).collect();
+        // A buffer's frames are the last that are left, in their order.
+        let each = frames as usize / usize::from(buffers);
+        let order = AddressSpace::frames(nodes.iter().flat_map(|node| node.rchunks(each).flatten().copied()));
+        Frames { nodes, each, order }
+    }
+
+    /// Where the frames stand in the kernels' address space, with page tables on this node.
+    pub fn space(&self, tables: NodeId, size: PageSize) -> AddressSpace {
+        let base = Hpa::new(u64::from(tables.0) * NODE_STRIDE + NODE_BYTES);
+        let space = AddressSpace::new(Rc::clone(&self.order), base, size);
+        assert!(space.tables.bytes().get() <= TABLE_BYTES, "page tables of more than {TABLE_BYTES} B");
+        space
     }
 
     pub fn ranges(&self) -> Vec<AddressRange> {
-        let range =
-            |node: usize| AddressRange { start: node as u64 * NODE_STRIDE, length: NODE_BYTES, node: node as u16 };
+        let range = |node: usize| AddressRange {
+            start: node as u64 * NODE_STRIDE,
+            length: NODE_BYTES + TABLE_BYTES,
+            node: node as u16,
+        };
         (0..self.nodes.len()).map(range).collect()
     }
 

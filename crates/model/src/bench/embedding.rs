@@ -30,6 +30,11 @@ impl Embedding {
         Embedding { buffer, random, row: 0, line: 0 }
     }
 
+    /// The table.
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
     #[inline]
     pub fn act(&mut self) -> Action {
         let (line, gathered) = (self.line, Self::ROW * Self::GATHERED);

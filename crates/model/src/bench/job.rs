@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::MachineSpec;
 use crate::request::NodeId;
+use crate::translation::PageSize;
 
 /// A point of a bench.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,10 +20,33 @@ pub struct Job {
     /// inject delay after every four loads or stores [core cycles]
     pub delay: u64,
     pub work: Work,
+    /// of which the buffers are made
+    pub pages: Pages,
+    /// the node that the page tables are on; the machine's first one where it is not said
+    pub page_tables: Option<String>,
     /// prefetchers on or off; as the host file has them where it is not said
     #[serde(default)]
     pub prefetch: Option<bool>,
     pub seed: u64,
+}
+
+/// Pages of the buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pages {
+    #[serde(rename = "4KiB")]
+    Kib4,
+    #[serde(rename = "2MiB")]
+    Mib2,
+}
+
+impl Pages {
+    #[must_use]
+    pub fn size(self) -> PageSize {
+        match self {
+            Pages::Kib4 => PageSize::Kib4,
+            Pages::Mib2 => PageSize::Mib2,
+        }
+    }
 }
 
 /// A node's share of the pages.
@@ -120,6 +144,11 @@ impl Isa {
 }
 
 impl Job {
+    /// The node that the page tables are on.
+    pub fn page_tables(&self, spec: &MachineSpec) -> Result<NodeId, String> {
+        self.page_tables.as_ref().map_or(Ok(NodeId(0)), |name| spec.node(name))
+    }
+
     /// Whether the machine can do this; the nodes of the placement by their numbers.
     pub fn check(&self, spec: &MachineSpec) -> Result<Vec<(NodeId, u32)>, String> {
         let most = (*spec.host.cores).min(64) as u16;

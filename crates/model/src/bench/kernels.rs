@@ -20,6 +20,29 @@ pub enum Thread {
 }
 
 impl Thread {
+    /// What it reaches: the first lines of a buffer.
+    fn reach(&self) -> (&Buffer, u64) {
+        match self {
+            Thread::Chase(Chase { buffer, .. }) => (buffer, buffer.lines().min(Chase::MOST_LINES)),
+            Thread::Traffic(Traffic { buffer, .. })
+            | Thread::Triad(Triad { buffer, .. })
+            | Thread::Memo(Memo { buffer, .. }) => (buffer, buffer.lines()),
+            Thread::Walk(Walk { buffer, lines, .. }) => (buffer, *lines),
+            Thread::Embedding(embedding) => (embedding.buffer(), embedding.buffer().lines()),
+        }
+    }
+
+    /// Lines that it reaches.
+    pub fn lines(&self) -> u64 {
+        self.reach().1
+    }
+
+    /// Any of them.
+    pub fn anywhere(&self, random: &mut Stream) -> Hpa {
+        let (buffer, lines) = self.reach();
+        buffer.line(random.below(lines))
+    }
+
     /// Whether it leaves changed lines in the caches for long.
     pub fn stores(&self) -> bool {
         match self {
@@ -60,12 +83,15 @@ pub struct Chase {
 }
 
 impl Chase {
+    /// As far as lat_mem_rd goes (CXL-DMSim figure 10): beyond all caches, within the second TLB on pages of 2 MiB.
+    const MOST_LINES: u64 = (1 << 30) / LINE_BYTES;
+
     pub fn new(buffer: Buffer, random: Stream) -> Chase {
         Chase { buffer, random }
     }
 
     fn act(&mut self) -> Action {
-        Action::Chase(self.buffer.line(self.random.below(self.buffer.lines())))
+        Action::Chase(self.buffer.line(self.random.below(self.buffer.lines().min(Self::MOST_LINES))))
     }
 }
 

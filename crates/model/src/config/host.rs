@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cycles, Sourced};
 use crate::cache::{CacheSpec, LlcSpec, PrefetchSpec};
+use crate::translation::TlbSpec;
 
 /// A processor as a host file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,7 @@ pub struct HostSpec {
     pub latency: LatencySpec,
     pub ports: PortsSpec,
     pub micro_operations: MicroOperationsSpec,
+    pub tlb: TlbSpec,
     pub l1: CacheSpec,
     pub l2: CacheSpec,
     pub prefetch: PrefetchSpec,
@@ -167,6 +169,7 @@ impl HostSpec {
             }
         }
         self.ports.check()?;
+        self.tlb.check()?;
         let (first, all) = (*self.home.refuse_llc_prefetch, *self.home.refuse_prefetch);
         if !(0.0 <= first && first <= all && all <= 1.0) {
             return Err(format!(

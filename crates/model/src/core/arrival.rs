@@ -25,7 +25,7 @@ impl Core {
             // A store has come while the line was on its way to be read, and others have it: ask again.
             LineState::Shared if store => {
                 self.misses.await_line(line, true, waiters, slot);
-                let key = uncore.request(self.id, line, Op::Own, now)?;
+                let key = uncore.request(self.id, line, Op::Own, now, now)?;
                 uncore.depart(key, now);
                 return Ok(None);
             }

@@ -41,6 +41,10 @@ impl Core {
                     self.stores.filled(number, at);
                     continue;
                 }
+                Waiter::Walk(place) => {
+                    self.entry_came(place, at, &mut lists, uncore)?;
+                    continue;
+                }
                 Waiter::Data(sequence) => {
                     let entry = self.window.entry(sequence);
                     entry.data_ready = entry.data_ready.max(at);
@@ -115,7 +119,7 @@ impl Core {
                 Touch::NonTemporal if !access.device => self.combine(number, access, touched.bytes, at, uncore)?,
                 Touch::Flush => self.flush(number, access.line(), Op::Flush, at, uncore)?,
                 Touch::Clean => self.flush(number, access.line(), Op::Clean, at, uncore)?,
-                _ => match self.fetch(access, Op::Own, Some(Waiter::Store(number)), at, uncore)? {
+                _ => match self.fetch(access, Op::Own, Some(Waiter::Store(number)), at, at, uncore)? {
                     Some(ready) => {
                         filled = filled.max(ready);
                         false

@@ -6,6 +6,7 @@ use super::forward::LastStore;
 use super::misses::Slot;
 use super::order::Sequence;
 use super::ports::Kind;
+use super::translate::Then;
 use super::window::{Waiter, Waiters};
 use super::{Core, Uncore};
 use crate::addr::Hpa;
@@ -19,9 +20,6 @@ impl Core {
     #[inline]
     pub(super) fn issue<U: Uncore>(&mut self, sequence: Sequence, uncore: &mut U) -> Result<(), ModelError> {
         let touched = *self.window.touched(sequence);
-        if !touched.load {
-            return Ok(());
-        }
         let ready = self.window.entry(sequence).address_ready;
         let (mut data_ready, mut waits) = (ready, 0);
         let (mut index, mut source) = (0, touched.source);
@@ -31,17 +29,22 @@ impl Core {
         while let Some(access) = self.lines.get(touched.lines, index) {
             index += 1;
             if access.store {
+                // A store is complete when its address is translated too.
+                match self.translate(access, ready, Then::Wake(Waiter::Data(sequence)), uncore)? {
+                    Some(known) => data_ready = data_ready.max(known),
+                    None => waits += 1,
+                }
                 continue;
             }
             self.stats.loads.increment();
             let at = self.ports.begin(Kind::Load, ready);
             if prefetches {
-                self.fetch(access, op, None, at, uncore)?;
+                self.reach(access, op, None, at, uncore)?;
                 continue;
             }
             let ready = match source.take().and_then(|store| self.forward(store, sequence, at)) {
                 Some(ready) => ready,
-                None => self.fetch(access, op, Some(Waiter::Data(sequence)), at, uncore)?,
+                None => self.reach(access, op, Some(Waiter::Data(sequence)), at, uncore)?,
             };
             match ready {
                 Some(ready) => data_ready = data_ready.max(ready),
@@ -74,13 +77,31 @@ impl Core {
         Some(Some(complete.max(at) + self.timing.l1))
     }
 
-    /// Look a line up at `at`: when it is there; `None` if the waiter, if there is one, will be woken.
+    /// Translate an address and look its line up: as [`Core::fetch`].
+    #[inline]
+    fn reach<U: Uncore>(
+        &mut self,
+        access: LineAccess,
+        op: Op,
+        waiter: Option<Waiter>,
+        at: Time,
+        uncore: &mut U,
+    ) -> Result<Option<Time>, ModelError> {
+        match self.translate(access, at, Then::Fetch { op, waiter }, uncore)? {
+            Some(known) => self.fetch(access, op, waiter, at, known, uncore),
+            None => Ok(None),
+        }
+    }
+
+    /// Look up at `at` a line that was wanted since `born`: when it is there; `None` if the waiter, if there is one, will
+    /// be woken.
     #[inline]
     pub(super) fn fetch<U: Uncore>(
         &mut self,
         access: LineAccess,
         op: Op,
         waiter: Option<Waiter>,
+        born: Time,
         at: Time,
         uncore: &mut U,
     ) -> Result<Option<Time>, ModelError> {
@@ -100,11 +121,11 @@ impl Core {
                 Some(at + self.timing.l2)
             }
             Hit::Neither => {
-                self.miss(access.line(), op, waiter, at, uncore)?;
+                self.miss(access.line(), op, waiter, born, at, uncore)?;
                 None
             }
         };
-        if self.prefetch.is_some() {
+        if self.prefetch.is_some() && op != Op::Walk {
             self.read_ahead(access, hit, at, uncore)?;
         }
         Ok(ready)
@@ -115,6 +136,7 @@ impl Core {
         line: Hpa,
         op: Op,
         waiter: Option<Waiter>,
+        born: Time,
         at: Time,
         uncore: &mut U,
     ) -> Result<(), ModelError> {
@@ -132,7 +154,7 @@ impl Core {
         }
         let waiters = waiter.map_or_else(Waiters::default, |waiter| self.window.link(waiter, Waiters::default()));
         self.misses.await_line(line, store, waiters, Slot::Buffer);
-        let key = uncore.request(self.id, line, op, at)?;
+        let key = uncore.request(self.id, line, op, born, at)?;
         if self.misses.take_buffer(key, Some(line)) == Grant::Now {
             uncore.depart(key, at);
         }

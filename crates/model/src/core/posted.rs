@@ -111,7 +111,7 @@ impl Core {
         at: Time,
         uncore: &mut U,
     ) -> Result<bool, ModelError> {
-        let key = uncore.request(self.id, line, op, at)?;
+        let key = uncore.request(self.id, line, op, at, at)?;
         self.posted.under_way += 1;
         if self.misses.take_buffer(key, None) == Grant::Now {
             uncore.depart(key, at);

@@ -117,7 +117,7 @@ impl Core {
                 self.stats.prefetches_refused.increment();
                 return Ok(lines.left() + 1);
             }
-            let key = uncore.request(self.id, line, Op::Prefetch(level), at)?;
+            let key = uncore.request(self.id, line, Op::Prefetch(level), at, at)?;
             uncore.depart(key, at);
             *ahead.under_way(level) += 1;
             self.stats.prefetches.increment();

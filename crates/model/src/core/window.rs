@@ -23,6 +23,8 @@ pub enum Waiter {
     Address(Sequence),
     Data(Sequence),
     Store(StoreNumber),
+    /// a walk of the page tables, by its place
+    Walk(usize),
 }
 
 /// A list of waiters, in the arena of the window.

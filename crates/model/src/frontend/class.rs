@@ -69,6 +69,7 @@ pub(super) fn classify(code: &iced_x86::Instruction, no_memory: bool) -> Class {
         | M::Iret
         | M::Wrmsr
         | M::Invlpg
+        | M::Invpcid
         | M::Syscall
         | M::Sysretq
         | M::Swapgs
@@ -88,6 +89,7 @@ pub(super) fn classify(code: &iced_x86::Instruction, no_memory: bool) -> Class {
         | M::Xsaves64
         | M::Xrstor64
         | M::Xrstors64 => return Class::Serialising,
+        M::Mov if code.op0_register().is_cr() => return Class::Serialising,
         M::Xchg if !no_memory => return Class::Locked,
         M::Imul | M::Mul | M::Mulx => return Class::Multiply,
         M::Div | M::Idiv => return Class::Divide,

@@ -12,9 +12,9 @@
 
 use std::sync::Arc;
 
-use cxlab_access::record::Words;
+use cxlab_access::record::{MemoryAccess, RECORD_BYTES, Words};
 use cxlab_access::ring::{Behind, Reply};
-use cxlab_access::{BlockId, Marker, Record, Vcpu};
+use cxlab_access::{BlockId, Mapping, Marker, PageId, Record, Vcpu};
 
 use super::Block;
 use super::reader::{Given, Reader};
@@ -57,6 +57,10 @@ pub struct Guest<S> {
     readers: Vec<Reader>,
     /// blocks defined so far
     blocks: u32,
+    /// pages told so far
+    pages: u32,
+    /// those of them that the machine does not know yet
+    new_pages: Vec<Mapping>,
     syncs: [Questions; Vcpu::MOST],
     clock: Questions,
     /// who asked for the clock last
@@ -76,6 +80,8 @@ impl<S: RecordSource> Guest<S> {
             source,
             readers,
             blocks: 0,
+            pages: 0,
+            new_pages: Vec::new(),
             syncs: Default::default(),
             clock: Questions::default(),
             asker: 0,
@@ -107,7 +113,10 @@ impl<S: RecordSource> Guest<S> {
                     look(machine)?;
                 }
                 Stop::Starved if self.waits() => self.put_off(machine),
-                Stop::Starved | Stop::Asleep => self.read()?,
+                Stop::Starved | Stop::Asleep => {
+                    self.read()?;
+                    machine.learn(self.new_pages.drain(..));
+                }
                 Stop::Ended => return self.tell(),
             }
         }
@@ -210,6 +219,15 @@ impl<S: RecordSource> Guest<S> {
                 self.define(block, pc, usize::from(length), record.payload_records())?;
                 return Ok(index);
             }
+            Record::Page { page, size, pcid, global, reads } => {
+                let entries = self.entries_of(page, record.payload_records())?;
+                self.define_page(page, Mapping { size, pcid, global, reads, entries })?;
+                return Ok(index);
+            }
+            Record::Access(MemoryAccess { page: Some(page), .. }) if page.id.0.get() > self.pages => {
+                let cause = format!("page {} was never told", page.id.0);
+                return Err(ModelError::Stream { cause });
+            }
             Record::Sync { sequence } => self.syncs[index].asked = sequence,
             Record::ClockRead { sequence, .. } | Record::Settle { sequence } => {
                 (self.clock.asked, self.asker) = (sequence, index);
@@ -248,13 +266,34 @@ impl<S: RecordSource> Guest<S> {
         self.readers.iter_mut().for_each(Reader::end);
     }
 
-    fn define(&mut self, block: BlockId, pc: u64, length: usize, records: usize) -> Result<(), ModelError> {
-        let cut = || ModelError::Stream { cause: format!("it ends within the definition of block {}", block.0) };
-        let mut code = Vec::with_capacity(records * 16);
+    /// The bytes behind a record.
+    fn payload(&mut self, records: usize, what: impl Fn() -> String) -> Result<Vec<u8>, ModelError> {
+        let cut = || ModelError::Stream { cause: format!("it ends within the definition of {}", what()) };
+        let mut bytes = Vec::with_capacity(records * RECORD_BYTES);
         for _ in 0..records {
             let words = self.source.words()?.ok_or_else(cut)?;
-            code.extend(words.into_iter().flat_map(u64::to_le_bytes));
+            bytes.extend(words.into_iter().flat_map(u64::to_le_bytes));
         }
+        Ok(bytes)
+    }
+
+    fn entries_of(&mut self, page: PageId, records: usize) -> Result<[u64; Mapping::MOST_READS], ModelError> {
+        let bytes = self.payload(records, || format!("page {}", page.0))?;
+        Ok(Mapping::entries_of(&bytes).expect("the record says how many bytes there are"))
+    }
+
+    fn define_page(&mut self, page: PageId, mapping: Mapping) -> Result<(), ModelError> {
+        self.pages += 1;
+        if page.0.get() != self.pages || !(1..=Mapping::MOST_READS).contains(&usize::from(mapping.reads)) {
+            let cause = format!("page {} is told where {} comes next, or as no page: {mapping:x?}", page.0, self.pages);
+            return Err(ModelError::Stream { cause });
+        }
+        self.new_pages.push(mapping);
+        Ok(())
+    }
+
+    fn define(&mut self, block: BlockId, pc: u64, length: usize, records: usize) -> Result<(), ModelError> {
+        let code = self.payload(records, || format!("block {}", block.0))?;
         if block.0 != self.blocks {
             let cause = format!("block {} is defined where {} comes next", block.0, self.blocks);
             return Err(ModelError::Stream { cause });

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cxlab_access::record::{MemoryAccess, PAUSE_PS, Words};
-use cxlab_access::{BlockId, Marker, Record};
+use cxlab_access::{BlockId, Forget, Marker, Record};
 
 use super::{Block, Feed, Instruction, LineAccess, Outcome};
 use crate::addr::Hpa;
@@ -70,6 +70,10 @@ pub enum Step {
     },
     Mark {
         marker: Marker,
+    },
+    /// Translations are forgotten.
+    Invalidate {
+        forget: Forget,
     },
     /// The vCPU waits for an interrupt.
     Halt,
@@ -209,6 +213,10 @@ impl Reader {
             {
                 Step::Execute { instruction, kernel, outcome: None }
             }
+            Record::Invalidate { instruction: at, .. } if usize::from(at) > index => {
+                Step::Execute { instruction, kernel, outcome: None }
+            }
+            Record::Invalidate { .. } => return self.between().map(Some),
             record @ (Record::Access(_) | Record::ClockRead { .. }) => {
                 let cause = format!("block {} at {pc:#x} went back behind its instruction {index}: {record:?}", id.0);
                 return Err(ModelError::Stream { cause });
@@ -250,8 +258,9 @@ impl Reader {
         let mut next = first;
         loop {
             self.consume();
+            let MemoryAccess { store, device, page, .. } = next;
             let address = Hpa::new(next.physical);
-            self.accesses.push(LineAccess { address, store: next.store, place, device: next.device });
+            self.accesses.push(LineAccess { address, store, place, device, page });
             match self.look()? {
                 Record::Access(access) if access.instruction == first.instruction => next = access,
                 _ => return Ok(()),
@@ -271,11 +280,13 @@ impl Reader {
             Record::Mark { marker } => Step::Mark { marker },
             Record::Halt => Step::Halt,
             Record::Wake { woken } => Step::Wake { woken: CoreId(woken.index() as u16) },
+            Record::Invalidate { forget, .. } => Step::Invalidate { forget },
             Record::End => Step::End,
             Record::Cut { .. }
             | Record::Block { .. }
             | Record::Access(_)
             | Record::ClockRead { .. }
+            | Record::Page { .. }
             | Record::Define { .. } => {
                 return Err(ModelError::Stream { cause: format!("{record:?} stands outside a block") });
             }

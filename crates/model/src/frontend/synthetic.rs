@@ -12,6 +12,7 @@ use cxlab_kernel::Time;
 use super::{Block, Feed, Instruction, LineAccess, Step};
 use crate::addr::Hpa;
 use crate::error::ModelError;
+use crate::translation::AddressSpace;
 
 /// What a kernel does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,11 +110,18 @@ pub struct Synthetic<K> {
     pub kernel: K,
     prototypes: Prototypes,
     access: Option<LineAccess>,
+    /// how its addresses are translated; `None` where they are physical
+    space: Option<AddressSpace>,
 }
 
 impl<K> Synthetic<K> {
     pub fn new(kernel: K) -> Self {
-        Synthetic { kernel, prototypes: Prototypes::default(), access: None }
+        Synthetic { kernel, prototypes: Prototypes::default(), access: None, space: None }
+    }
+
+    /// The same in an address space.
+    pub fn within(self, space: AddressSpace) -> Self {
+        Synthetic { space: Some(space), ..self }
     }
 }
 
@@ -133,7 +141,8 @@ impl<K: Kernel> Feed for Synthetic<K> {
             Action::Settle => return Ok(Step::Settle { sequence: 0 }),
             Action::End => return Ok(Step::End),
         };
-        self.access = Some(LineAccess { address, store, place: 0, device: false });
+        let page = self.space.as_ref().map(|space| space.page(address));
+        self.access = Some(LineAccess { address, store, place: 0, device: false, page });
         Ok(Step::Execute { instruction, kernel: false, outcome: None })
     }
 

@@ -24,6 +24,6 @@ impl CoreLoads {
     }
 
     pub(super) fn count_llc(&mut self, request: &Request, latency: Time) {
-        self.from_llc.record(latency - request.span(Stage::FillBuffer));
+        self.from_llc.record(latency - request.span(Stage::Translation) - request.span(Stage::FillBuffer));
     }
 }

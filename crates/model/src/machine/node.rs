@@ -18,6 +18,7 @@ statistics! {
     pub struct NodeStats {
         loads: Counter [Lines] "lines read for loads",
         stores: Counter [Lines] "lines read for stores, to own them",
+        walk_reads: Counter [Lines] "lines read for walks of page tables",
         prefetches: Counter [Lines] "lines read ahead by prefetchers",
         write_backs: Counter [Lines] "lines written: changed ones, and those of non-temporal stores",
         partial_writes: Counter [Lines] "lines read because a part of them is written",
@@ -29,7 +30,7 @@ impl NodeStats {
     /// Lines read for whatever reason.
     #[must_use]
     pub fn lines_read(&self) -> u64 {
-        self.loads.get() + self.stores.get() + self.prefetches.get() + self.partial_writes.get()
+        self.loads.get() + self.stores.get() + self.walk_reads.get() + self.prefetches.get() + self.partial_writes.get()
     }
 }
 
@@ -166,6 +167,7 @@ impl Node {
                     *sum += request.span(*stage);
                 }
             }
+            Op::Walk => self.stats.walk_reads.increment(),
             Op::Prefetch(_) => self.stats.prefetches.increment(),
             _ => self.stats.stores.increment(),
         }

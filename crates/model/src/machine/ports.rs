@@ -10,6 +10,7 @@ use crate::config::{Directory, Socket};
 use crate::core::{RequestKey, Uncore};
 use crate::error::ModelError;
 use crate::request::{CoreId, Level, Op, Request, Stage};
+use crate::translation::{Mapping, PageId};
 use crate::{cxl, dram};
 
 impl Uncore for Shared {
@@ -21,13 +22,19 @@ impl Uncore for Shared {
         self.queue.schedule(at, Event::Resume(core));
     }
 
-    fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time) -> Result<RequestKey, ModelError> {
+    fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time, at: Time) -> Result<RequestKey, ModelError> {
         let home = self.home.of(line).ok_or_else(|| ModelError::NoMemory {
             address: line.get(),
             machine: "that runs".into(),
             ranges: self.home.ranges(),
         })?;
-        Ok(self.requests.insert(Request::new(line, op, core, home, born)))
+        let mut request = Request::new(line, op, core, home, born);
+        request.stamp(Stage::Translation, at);
+        Ok(self.requests.insert(request))
+    }
+
+    fn mapping(&self, page: PageId) -> Mapping {
+        self.tables.mapping(page)
     }
 
     fn congested(&self, line: Hpa, level: Level) -> bool {
@@ -37,7 +44,7 @@ impl Uncore for Shared {
     fn depart(&mut self, key: RequestKey, at: Time) {
         let request = &mut self.requests[key];
         // A buffer that came free while the address was still being made is not waited for.
-        let at = at.max(request.born());
+        let at = at.max(request.last());
         request.stamp(Stage::FillBuffer, at);
         let to_home = self.home.mesh.to_home(request.core, request.slice);
         self.queue.schedule(at + to_home, Event::Home(key));
@@ -263,7 +270,7 @@ impl Shared {
         let request = &mut self.requests[key];
         match request.op {
             Op::WriteBack | Op::PartialWrite => self.queue.schedule(at, Event::Written(key)),
-            Op::Load | Op::Own | Op::Prefetch(_) => {
+            Op::Load | Op::Own | Op::Walk | Op::Prefetch(_) => {
                 let home = at + self.home.to_memory;
                 let core = home + self.home.mesh.to_core(request.core, request.slice);
                 request.stamp(Stage::MemoryToHome, home);

@@ -13,6 +13,7 @@ use crate::core::RequestKey;
 use crate::cxl;
 use crate::dram;
 use crate::request::{CoreId, NodeId, Op, Request, Stage};
+use crate::translation::PageTables;
 
 /// What happens next in a machine.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +58,7 @@ pub(crate) struct Shared {
     pub(super) nodes: Vec<Node>,
     pub(super) ports: Vec<Port>,
     pub(super) socket_link: Option<SocketLink>,
+    pub(super) tables: PageTables,
 }
 
 impl Shared {
@@ -86,7 +88,7 @@ impl Shared {
         let request = &mut self.requests[key];
         let Request { op, line, slice, .. } = *request;
         let done = match op {
-            Op::Load | Op::Own | Op::Prefetch(_) => self.home.look_up(slice, line),
+            Op::Load | Op::Own | Op::Walk | Op::Prefetch(_) => self.home.look_up(slice, line),
             // Nothing of what the LLC has of it is worth anything.
             Op::NonTemporal => {
                 self.home.forget(slice, line);
@@ -128,7 +130,7 @@ impl Shared {
         let op = match request.op {
             Op::NonTemporal | Op::Flush | Op::Clean => Op::WriteBack,
             Op::NonTemporalPart => Op::PartialWrite,
-            Op::Load | Op::Own | Op::Prefetch(_) | Op::WriteBack | Op::PartialWrite => {
+            Op::Load | Op::Own | Op::Walk | Op::Prefetch(_) | Op::WriteBack | Op::PartialWrite => {
                 return self.leave_home(now, key);
             }
             Op::Directory => unreachable!("its memory's home agent sends this"),

@@ -114,7 +114,7 @@ impl Machine {
 
 fn ask_of(op: Op) -> Ask {
     match op {
-        Op::Load | Op::Prefetch(_) => Ask::Read,
+        Op::Load | Op::Walk | Op::Prefetch(_) => Ask::Read,
         Op::Own => Ask::Own,
         Op::NonTemporal => Ask::Overwrite,
         // A part of a line is merged with what its owner had.

@@ -121,11 +121,13 @@ impl Totals {
             totals.not_busy += core.spent().idle + core.spent().device;
             let hits = core.stats.l2_hits.get();
             let from_memory: Time = loads.stages.iter().copied().sum();
+            // A miss is counted from its fill buffer on, which comes when its address is translated.
+            let before = loads.stages[Stage::Translation as usize] + loads.stages[Stage::FillBuffer as usize];
             totals.l1_misses = totals
                 .l1_misses
                 .and(hits, l2_hit * hits)
                 .and(loads.from_llc.count(), loads.from_llc.sum())
-                .and(loads.count, from_memory - loads.stages[Stage::FillBuffer as usize]);
+                .and(loads.count, from_memory - before);
         }
         for (spec, (stats, stages)) in machine.spec().nodes.iter().zip(machine.nodes()) {
             let behind_home = Stage::ALL.iter().zip(stages).filter(|(stage, _)| is_behind_home(**stage));
@@ -142,5 +144,5 @@ impl Totals {
 
 /// Whether a request has its entry of the home agent's table there.
 fn is_behind_home(stage: Stage) -> bool {
-    !matches!(stage, Stage::FillBuffer | Stage::ToHome | Stage::HomeQueue | Stage::FromHome)
+    !matches!(stage, Stage::Translation | Stage::FillBuffer | Stage::ToHome | Stage::HomeQueue | Stage::FromHome)
 }

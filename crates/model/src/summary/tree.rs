@@ -41,6 +41,7 @@ impl Part {
                 "misses that waited for a fill buffer",
                 core.fill_buffer_waits(),
             ));
+            part.parts.push(Part::of("translation", core.translation_stats()));
             whole.parts.push(part);
         }
         let (hits, misses) = machine.llc_hits_and_misses();

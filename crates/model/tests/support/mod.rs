@@ -19,11 +19,11 @@ pub struct Script {
 }
 
 pub fn load(address: u64) -> LineAccess {
-    LineAccess { address: Hpa::new(address), store: false, place: 0, device: false }
+    LineAccess { address: Hpa::new(address), store: false, place: 0, device: false, page: None }
 }
 
 pub fn store(address: u64) -> LineAccess {
-    LineAccess { address: Hpa::new(address), store: true, place: 0, device: false }
+    LineAccess { address: Hpa::new(address), store: true, place: 0, device: false, page: None }
 }
 
 impl Script {

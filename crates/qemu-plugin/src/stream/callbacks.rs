@@ -122,6 +122,7 @@ pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u6
             }
             (api::qemu_plugin_hwaddr_phys_addr(place), api::qemu_plugin_hwaddr_is_io(place))
         };
+        let page = if device { None } else { stream.page(vcpu as usize, address, physical) };
         stream.access(
             vcpu as usize,
             MemoryAccess {
@@ -130,7 +131,7 @@ pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u6
                 size_log2: unsafe { api::qemu_plugin_mem_size_shift(info) } as u8,
                 store,
                 physical,
-                virtual_page: address >> 12,
+                page,
                 device,
             },
         );

@@ -1,0 +1,280 @@
+//! Translation in a core: an access finds its page in a TLB, or waits for a walk of the page tables.
+//!
+//! ```text
+//!   access --first TLB--> at once      --second TLB--> some cycles later
+//!          --neither--> a walk: takes a walker, reads entry after entry through the caches, then all
+//!                       accesses that wait for its page go on
+//! ```
+//!
+//! A walk whose entries are all in L1 and L2 is done in line. Loads find their line behind it; stores are complete behind
+//! it. Not modelled: instruction TLBs; a store that forwards its data to a load has translated for it.
+
+use std::collections::VecDeque;
+
+use cxlab_kernel::{Time, statistics};
+
+use super::window::{Waiter, Waiters};
+use super::{Core, Uncore};
+use crate::addr::Hpa;
+use crate::config::HostSpec;
+use crate::error::ModelError;
+use crate::frontend::LineAccess;
+use crate::request::Op;
+use crate::translation::{Forget, Mapping, Page, Tlb};
+
+statistics! {
+    /// What a core's translation tells.
+    pub struct TranslationStats {
+        first_misses: Counter [Events] "accesses whose page the first TLB did not know",
+        second_hits: Counter [Events] "of these, the second TLB knew the page",
+        joined: Counter [Events] "of these, accesses that waited for a walk under way",
+        walks: Counter [Events] "walks of the page tables",
+        entries_read: Counter [Lines] "page-table entries that walks read, through the caches",
+        walker_waits: Counter [Events] "walks that waited for a walker",
+        invalidations: Counter [Events] "instructions that made the TLBs forget",
+        walk_latency: Latency [Nanoseconds] "from the miss to the translation",
+    }
+}
+
+/// What an access does when its page is known.
+#[derive(Clone, Copy, Debug)]
+pub enum Then {
+    /// look its line up
+    Fetch { op: Op, waiter: Option<Waiter> },
+    /// nothing but tell who waits
+    Wake(Waiter),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Parked {
+    access: LineAccess,
+    /// since when it waits
+    asked: Time,
+    then: Then,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// its place may be taken
+    Over,
+    /// it waits for a walker
+    Queued,
+    UnderWay,
+}
+
+/// A walk, and who waits for it.
+#[derive(Debug)]
+struct Walk {
+    state: State,
+    page: Page,
+    mapping: Mapping,
+    /// the entry that is read next
+    read: usize,
+    /// the access that began it is a store
+    store: bool,
+    asked: Time,
+    parked: Vec<Parked>,
+}
+
+/// TLBs and walkers of a core.
+#[derive(Debug)]
+pub struct Translation {
+    tlb: Tlb,
+    second: Time,
+    /// walkers without a walk: when each became free
+    idle: Vec<Time>,
+    /// used again when over
+    walks: Vec<Walk>,
+    queue: VecDeque<usize>,
+    pub stats: TranslationStats,
+}
+
+impl Translation {
+    pub fn new(host: &HostSpec) -> Translation {
+        Translation {
+            tlb: Tlb::new(&host.tlb),
+            second: host.core.frequency.cycles(host.tlb.second_latency.0),
+            idle: vec![Time::ZERO; *host.tlb.walkers as usize],
+            walks: Vec::new(),
+            queue: VecDeque::new(),
+            stats: TranslationStats::default(),
+        }
+    }
+
+    /// Forget what the guest has invalidated.
+    pub fn forget(&mut self, forget: Forget, mapping: impl Fn(crate::translation::PageId) -> Mapping) {
+        self.stats.invalidations.increment();
+        self.tlb.forget(forget, mapping);
+    }
+
+    /// The walker that is free first.
+    fn take_walker(&mut self) -> Option<Time> {
+        let first = (0..self.idle.len()).min_by_key(|walker| self.idle[*walker])?;
+        Some(self.idle.swap_remove(first))
+    }
+
+    /// A new walk from an access that misses both TLBs at `at`: its place.
+    fn begin(&mut self, page: Page, mapping: Mapping, store: bool, at: Time) -> usize {
+        self.stats.walks.increment();
+        let place = self.walks.iter().position(|walk| walk.state == State::Over);
+        let parked = place.map_or_else(Vec::new, |place| std::mem::take(&mut self.walks[place].parked));
+        let read = self.tlb.first_read(&mapping);
+        let walk = Walk { state: State::Queued, page, mapping, read, store, asked: at, parked };
+        match place {
+            Some(place) => {
+                self.walks[place] = walk;
+                place
+            }
+            None => {
+                self.walks.push(walk);
+                self.walks.len() - 1
+            }
+        }
+    }
+
+    /// The walk at this place has ended at `at`; who waited for it is still there.
+    fn end(&mut self, place: usize, at: Time) {
+        let Walk { page, store, asked, ref mut state, .. } = self.walks[place];
+        *state = State::Over;
+        self.tlb.fill(page, store, at);
+        self.stats.walk_latency.record(at - asked);
+    }
+}
+
+impl Core {
+    /// What translation has done.
+    #[must_use]
+    pub fn translation_stats(&self) -> &TranslationStats {
+        &self.translation.stats
+    }
+
+    /// When the access's page is known; `None` if it waits for a walk, and then goes on as told.
+    #[inline]
+    pub(super) fn translate<U: Uncore>(
+        &mut self,
+        access: LineAccess,
+        at: Time,
+        then: Then,
+        uncore: &mut U,
+    ) -> Result<Option<Time>, ModelError> {
+        let Some(page) = access.page else { return Ok(Some(at)) };
+        match self.translation.tlb.first(page, access.store) {
+            Some(since) => Ok(Some(at.max(since))),
+            None => self.translate_further(access, page, at, then, uncore),
+        }
+    }
+
+    fn translate_further<U: Uncore>(
+        &mut self,
+        access: LineAccess,
+        page: Page,
+        at: Time,
+        then: Then,
+        uncore: &mut U,
+    ) -> Result<Option<Time>, ModelError> {
+        let translation = &mut self.translation;
+        translation.stats.first_misses.increment();
+        let parked = Parked { access, asked: at, then };
+        let under_way = |walk: &&mut Walk| walk.state != State::Over && walk.page == page;
+        if let Some(walk) = translation.walks.iter_mut().find(under_way) {
+            translation.stats.joined.increment();
+            walk.parked.push(parked);
+            return Ok(None);
+        }
+        if let Some(since) = translation.tlb.second(page) {
+            translation.stats.second_hits.increment();
+            let known = at.max(since) + translation.second;
+            translation.tlb.promote(page, access.store, known);
+            return Ok(Some(known));
+        }
+        let walk = translation.begin(page, uncore.mapping(page.id), access.store, at);
+        let Some(free) = translation.take_walker() else {
+            translation.stats.walker_waits.increment();
+            translation.queue.push_back(walk);
+            translation.walks[walk].parked.push(parked);
+            return Ok(None);
+        };
+        translation.walks[walk].state = State::UnderWay;
+        let done = self.walk_on(walk, at.max(free), uncore)?;
+        match done {
+            Some(done) => {
+                self.translation.end(walk, done);
+                self.translation.idle.push(done);
+            }
+            None => self.translation.walks[walk].parked.push(parked),
+        }
+        Ok(done)
+    }
+
+    /// Read entries from `at` on: when the last one is there; `None` if one is not in the core's caches.
+    fn walk_on<U: Uncore>(&mut self, place: usize, at: Time, uncore: &mut U) -> Result<Option<Time>, ModelError> {
+        let mut at = at;
+        loop {
+            let Walk { mapping, read, .. } = self.translation.walks[place];
+            if read == usize::from(mapping.reads) {
+                return Ok(Some(at));
+            }
+            self.translation.stats.entries_read.increment();
+            let address = Hpa::new(mapping.entries[read]);
+            let access = LineAccess { address, store: false, place: 0, device: false, page: None };
+            let Some(ready) = self.fetch(access, Op::Walk, Some(Waiter::Walk(place)), at, at, uncore)? else {
+                return Ok(None);
+            };
+            at = ready;
+            self.has_read(place);
+        }
+    }
+
+    fn has_read(&mut self, place: usize) {
+        let Translation { walks, tlb, .. } = &mut self.translation;
+        tlb.has_read(&walks[place].mapping, walks[place].read);
+        walks[place].read += 1;
+    }
+
+    /// The entry that a walk waited for has come at `at`. Who has what it waited for is put on `awake`.
+    pub(super) fn entry_came<U: Uncore>(
+        &mut self,
+        place: usize,
+        at: Time,
+        awake: &mut Vec<(Waiters, Time)>,
+        uncore: &mut U,
+    ) -> Result<(), ModelError> {
+        self.has_read(place);
+        let (mut place, mut begins) = (place, at);
+        while let Some(done) = self.walk_on(place, begins, uncore)? {
+            self.translation.end(place, done);
+            self.go_on_behind(place, done, awake, uncore)?;
+            let Some(next) = self.translation.queue.pop_front() else {
+                self.translation.idle.push(done);
+                return Ok(());
+            };
+            let walk = &mut self.translation.walks[next];
+            walk.state = State::UnderWay;
+            (place, begins) = (next, done.max(walk.asked));
+        }
+        Ok(())
+    }
+
+    /// What waited for a walk goes on.
+    fn go_on_behind<U: Uncore>(
+        &mut self,
+        place: usize,
+        done: Time,
+        awake: &mut Vec<(Waiters, Time)>,
+        uncore: &mut U,
+    ) -> Result<(), ModelError> {
+        let mut parked = std::mem::take(&mut self.translation.walks[place].parked);
+        for Parked { access, asked, then } in parked.drain(..) {
+            let at = done.max(asked);
+            let (waiter, ready) = match then {
+                Then::Wake(waiter) => (Some(waiter), Some(at)),
+                Then::Fetch { op, waiter } => (waiter, self.fetch(access, op, waiter, asked, at, uncore)?),
+            };
+            if let (Some(waiter), Some(ready)) = (waiter, ready) {
+                awake.push((self.window.link(waiter, Waiters::default()), ready));
+            }
+        }
+        self.translation.walks[place].parked = parked;
+        Ok(())
+    }
+}

@@ -1,0 +1,30 @@
+//! What a core needs of the machine around it: the machine gives it, and nothing else of itself.
+
+use cxlab_kernel::Time;
+
+use super::RequestKey;
+use crate::addr::Hpa;
+use crate::cache::Victim;
+use crate::error::ModelError;
+use crate::request::{CoreId, Level, Op};
+use crate::translation::{Mapping, PageId};
+
+/// What a core needs of the machine around it.
+pub trait Uncore {
+    /// When the next event is due, if one is.
+    fn next_event(&self) -> Option<Time>;
+    /// Call [`Core::run`] again at `at`.
+    fn resume(&mut self, core: CoreId, at: Time);
+    /// A line is wanted since `born`, its address is translated at `at`; it waits for a fill buffer.
+    fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time, at: Time) -> Result<RequestKey, ModelError>;
+    /// How page tables map a page.
+    fn mapping(&self, page: PageId) -> Mapping;
+    /// The request has its fill buffer and leaves the core.
+    fn depart(&mut self, key: RequestKey, at: Time);
+    /// Whether nothing should be read ahead to this level: the line has no memory, or its home agents are too full.
+    fn congested(&self, line: Hpa, level: Level) -> bool;
+    /// A core's changed line becomes known to the LLC; the core keeps it.
+    fn cleaned(&mut self, line: Hpa, at: Time);
+    /// A line has left the core's caches.
+    fn victim(&mut self, core: CoreId, victim: Victim, at: Time);
+}

@@ -1,0 +1,72 @@
+//! An array of translations: sets of ways, the one unused longest leaves.
+
+use cxlab_kernel::Time;
+
+use super::{ArraySpec, Page, PageId, PageSize};
+
+/// Pages held, and since when.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// id of each way's page, set by set; `None` if it is empty
+    pages: Box<[Option<PageId>]>,
+    /// when each was used last, counted in uses; 0 if it is empty
+    used: Box<[u64]>,
+    /// from when on each is known: a walk's end may lie ahead
+    since: Box<[Time]>,
+    uses: u64,
+    ways: usize,
+    large_ways: usize,
+    /// sets - 1
+    mask: usize,
+}
+
+impl Array {
+    #[must_use]
+    pub fn new(spec: &ArraySpec) -> Array {
+        let (entries, ways) = (*spec.entries as usize, *spec.ways as usize);
+        Array {
+            pages: vec![None; entries].into(),
+            used: vec![0; entries].into(),
+            since: vec![Time::ZERO; entries].into(),
+            uses: 0,
+            ways,
+            large_ways: *spec.large_ways as usize,
+            mask: entries / ways - 1,
+        }
+    }
+
+    /// The ways in which the page may be.
+    #[inline]
+    fn row(&self, page: Page) -> std::ops::Range<usize> {
+        let first = (page.low() & self.mask) * self.ways;
+        let ways = if page.size() == PageSize::Kib4 { self.ways } else { self.large_ways };
+        first..first + ways
+    }
+
+    /// From when on the page is known, if it is; it becomes the one used last.
+    #[inline]
+    pub fn find(&mut self, page: Page) -> Option<Time> {
+        let row = self.row(page);
+        let way = row.start + self.pages[row].iter().position(|held| *held == Some(page.id))?;
+        self.uses += 1;
+        self.used[way] = self.uses;
+        Some(self.since[way])
+    }
+
+    /// Let a page in that is not here; the one unused longest leaves.
+    pub fn insert(&mut self, page: Page, since: Time) {
+        let row = self.row(page);
+        let Some(way) = row.min_by_key(|way| self.used[*way]) else { return };
+        self.uses += 1;
+        (self.pages[way], self.used[way], self.since[way]) = (Some(page.id), self.uses, since);
+    }
+
+    /// Forget all pages but those to keep.
+    pub fn retain(&mut self, keep: impl Fn(PageId) -> bool) {
+        for (held, used) in self.pages.iter_mut().zip(&mut self.used) {
+            if held.is_some_and(|page| !keep(page)) {
+                (*held, *used) = (None, 0);
+            }
+        }
+    }
+}
