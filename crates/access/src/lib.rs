@@ -11,8 +11,10 @@
 
 pub mod record;
 pub mod ring;
+pub mod sampling;
 #[cfg(feature = "trace")]
 pub mod trace;
 
-pub use record::{BlockId, Marker, Record, Vcpu};
+pub use record::{BlockId, Marker, Phase, Record, Vcpu};
 pub use ring::{Consumer, Peer, PeerGone, Producer, Ring};
+pub use sampling::{LineFilter, Progress, Schedule};

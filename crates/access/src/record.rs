@@ -88,6 +88,21 @@ impl Marker {
     }
 }
 
+/// How closely the model follows a stretch of a sampled run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// functionally: caches and branch predictor see what happens, time stands still
+    Warming,
+    /// in detail, not counted: queues and what is under way come to be as they would be
+    Detailed,
+    /// in detail, and counted: a window
+    Measured,
+}
+
+impl Phase {
+    const ALL: [Phase; 3] = [Phase::Warming, Phase::Detailed, Phase::Measured];
+}
+
 /// What happened next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
@@ -115,6 +130,8 @@ pub enum Record {
     Settle { sequence: u64 },
     /// A region of detail begins or ends.
     Mark { marker: Marker },
+    /// A phase of a sampled run begins; in the one before, where nothing was timed, all were idle for so long [ps].
+    Sample { phase: Phase, idle_ps: u64 },
     /// Nothing more will come.
     End,
 }
@@ -160,6 +177,7 @@ mod kind {
     pub const CUT: u64 = 11;
     pub const HALT: u64 = 12;
     pub const WAKE: u64 = 13;
+    pub const SAMPLE: u64 = 14;
 }
 
 impl Record {
@@ -186,6 +204,7 @@ impl Record {
             Record::Device { service_ps } => [kind::DEVICE, service_ps],
             Record::Settle { sequence } => [kind::SETTLE, sequence],
             Record::Mark { marker } => [kind::MARK | u64::from(marker.id()) << 8, 0],
+            Record::Sample { phase, idle_ps } => [kind::SAMPLE | (phase as u64) << 8, idle_ps],
             Record::End => [kind::END, 0],
             Record::Cut { instruction } => [kind::CUT | u64::from(instruction) << 8, 0],
             Record::Halt => [kind::HALT, 0],
@@ -210,6 +229,7 @@ impl Record {
             kind::DEVICE => Record::Device { service_ps: second },
             kind::SETTLE => Record::Settle { sequence: second },
             kind::MARK => Record::Mark { marker: Marker::from_id((first >> 8) as u16)? },
+            kind::SAMPLE => Record::Sample { phase: *Phase::ALL.get((first >> 8) as usize & 0xff)?, idle_ps: second },
             kind::END => Record::End,
             kind::CUT => Record::Cut { instruction: (first >> 8) as u16 },
             kind::HALT => Record::Halt,

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::record::{RECORD_BYTES, Record, Words};
 
 const MAGIC: &[u8; 8] = b"CXLTRACE";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The first word of an answer: kind 15, which no record has.
 const ANSWER: u64 = 15 << 3;
 

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 use cxlab_access::record::{MemoryAccess, RECORD_BYTES};
 use cxlab_access::ring::{Reply, Ring, Told};
-use cxlab_access::{BlockId, Consumer, Marker, Peer, Producer, Record, Vcpu};
+use cxlab_access::{BlockId, Consumer, Marker, Peer, Phase, Producer, Record, Vcpu};
 use proptest::prelude::*;
 
 fn any_record() -> impl Strategy<Value = Record> {
@@ -30,6 +30,8 @@ fn any_record() -> impl Strategy<Value = Record> {
         Just(Record::Halt),
         (0..Vcpu::MOST).prop_map(|woken| Record::Wake { woken: Vcpu::new(woken) }),
         Just(Record::Mark { marker: Marker::ProgramStart }),
+        (prop_oneof![Just(Phase::Warming), Just(Phase::Detailed), Just(Phase::Measured)], any::<u64>())
+            .prop_map(|(phase, idle_ps)| Record::Sample { phase, idle_ps }),
         Just(Record::End),
     ]
 }

@@ -31,14 +31,14 @@ mod write_combining;
 
 use std::collections::VecDeque;
 
-use cxlab_access::Marker;
+use cxlab_access::{Marker, Phase};
 use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
 use crate::cache::{Private, Victim};
 use crate::config::HostSpec;
 use crate::error::ModelError;
-use crate::frontend::{Feed, Step, Work};
+use crate::frontend::{Branch, Feed, Outcome, Step, Work};
 use crate::request::{CoreId, Op};
 
 use forward::Forwarding;
@@ -232,6 +232,34 @@ impl Core {
         }
     }
 
+    /// Touch a line functionally, if the caches have it: what an L2 hit pushed out.
+    #[inline]
+    pub(crate) fn touch(&mut self, line: Hpa, store: bool) -> Option<Option<Victim>> {
+        let (hit, victim) = self.caches.access(line, store);
+        (hit != crate::cache::Hit::Neither).then_some(victim)
+    }
+
+    /// A line that was touched functionally comes from beyond: what left the caches for it.
+    pub(crate) fn bring(&mut self, line: Hpa, store: bool) -> [Option<Victim>; 2] {
+        self.caches.fill(line, store)
+    }
+
+    /// The line leaves the core's caches functionally.
+    pub(crate) fn forget(&mut self, line: Hpa) {
+        self.caches.remove(line);
+    }
+
+    /// The line's memory knows it, functionally.
+    pub(crate) fn clean(&mut self, line: Hpa) {
+        self.caches.clean(line);
+    }
+
+    /// The predictor learns what a branch did, functionally.
+    #[inline]
+    pub(crate) fn learn(&mut self, branch: Branch, outcome: Outcome) {
+        self.predictor.guessed(branch, outcome);
+    }
+
     /// Go on until an event is due, a miss is waited for, or the program ends.
     pub fn run<F: Feed, U: Uncore>(&mut self, feed: &mut F, uncore: &mut U) -> Result<Pause, ModelError> {
         loop {
@@ -325,6 +353,23 @@ impl Core {
                         self.front.advance_to(at);
                     }
                 }
+            }
+            Step::Sample { phase: Phase::Warming } if !self.window.all_committed() => {
+                self.in_hand = Some(step);
+                return Ok(Some(Pause::Blocked(Wait::Commit)));
+            }
+            Step::Sample { phase } => {
+                // What is under way would find its lines changed by what is warmed meanwhile.
+                if phase == Phase::Warming
+                    && let Some(event) = uncore.next_event()
+                {
+                    self.in_hand = Some(step);
+                    self.front.advance_to(event);
+                    uncore.resume(self.id, event);
+                    return Ok(Some(Pause::Behind));
+                }
+                feed.reached(phase);
+                return Ok(Some(Pause::Answered));
             }
             Step::Wake { woken } => return Ok(Some(Pause::Wakes(woken))),
             Step::Asleep => return Ok(Some(Pause::Halted)),

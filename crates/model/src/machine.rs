@@ -21,6 +21,7 @@ mod retraining;
 mod shared;
 mod socket_link;
 mod timeline;
+mod warming;
 
 use std::collections::VecDeque;
 

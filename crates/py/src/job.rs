@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::Value;
 
-use cxlab_access::{Consumer, Peer, Ring};
+use cxlab_access::{Consumer, Peer, Ring, Schedule};
 use cxlab_kernel::Time;
-use cxlab_model::frontend::{Answers, Guest, Live, Replay};
+use cxlab_model::frontend::{Answers, Guest, Live, RecordSource, Replay, Sampled};
 use cxlab_model::machine::{AddressRange, Region, Retraining, Timeline};
 use cxlab_model::summary::{Counters, Part, Series, Summary};
 use cxlab_model::{Machine, MachineSpec, ModelError};
@@ -43,6 +43,22 @@ struct LiveJob {
     timeline: Option<Window>,
     /// descriptor of the counters' port, inherited, if the guest has one
     counters_fd: Option<i32>,
+}
+
+/// Which instructions of a replayed trace are followed in detail.
+#[derive(Deserialize)]
+struct Sample {
+    detail: u64,
+    warm: u64,
+    every: u64,
+    seed: u64,
+}
+
+impl Sample {
+    fn schedule(&self) -> Result<Schedule, ModelError> {
+        let inconsistent = |cause| ModelError::Inconsistent { file: "--sample".into(), cause };
+        Schedule::new(self.detail, self.warm, self.every, self.seed).map_err(inconsistent)
+    }
 }
 
 /// What a timeline shows, and where it is written.
@@ -91,6 +107,7 @@ struct ReplayJob {
     /// another machine than the recorded one
     machine: Option<String>,
     timeline: Option<Window>,
+    sample: Option<Sample>,
 }
 
 fn ranges(nodes: &[NodeRanges]) -> Vec<AddressRange> {
@@ -139,22 +156,41 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
         counters.as_mut().map_or(Ok(()), |counters| counters.look(machine))?;
         partial.look(machine)
     })?;
+    let sampled = guest.sampled(&machine);
     let live = guest.into_source();
     let cut_short = live.was_cut_short();
     live.finish()?;
     timeline.iter().try_for_each(|window| window.write(&machine))?;
-    let mut whole = summary(&machine, !cut_short);
+    let mut whole = told(sampled, &machine, !cut_short);
     whole["series"] = series.to_json();
     whole["statistics"] = statistics(&machine);
     Ok(whole.to_string())
 }
 
-/// Run a recorded trace through its own machine, whose answers must agree, or through another.
+/// Run a recorded trace through its own machine, whose answers must agree, through another, or sampled.
 pub fn replay(job: &str) -> Result<String, ModelError> {
     let job: ReplayJob = serde_json::from_str(job).map_err(|error| bad_job(&error))?;
+    if let Some(sample) = &job.sample {
+        let source = Sampled::open(&job.trace, sample.schedule()?)?;
+        let description = source.description().to_owned();
+        let (_, whole) = replay_from(source, &description, &job)?;
+        return Ok(whole.to_string());
+    }
     let answers = if job.machine.is_some() { Answers::MayDiffer } else { Answers::MustAgree };
     let source = Replay::open(&job.trace, answers)?;
-    let recorded: Recorded = serde_json::from_str(source.description()).map_err(|error| bad_job(&error))?;
+    let description = source.description().to_owned();
+    let (source, mut whole) = replay_from(source, &description, &job)?;
+    whole["answers_compared"] = source.compared().into();
+    Ok(whole.to_string())
+}
+
+/// The source when all has been read, and the summary.
+fn replay_from<S: RecordSource>(source: S, description: &str, job: &ReplayJob) -> Result<(S, Value), ModelError> {
+    let recorded: Recorded = serde_json::from_str(description).map_err(|error| bad_job(&error))?;
+    if job.sample.is_some() && recorded.cpus > 1 {
+        let cause = format!("a trace of {} vCPUs cannot be sampled, one of one vCPU can", recorded.cpus);
+        return Err(ModelError::Inconsistent { file: job.trace.display().to_string(), cause });
+    }
     let spec = MachineSpec::load(job.machine.as_deref().unwrap_or(&recorded.machine))?;
     let mut machine = Machine::with_regions(spec, recorded.cpus, &ranges(&recorded.nodes), &recorded.regions)?;
     recorded.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
@@ -162,11 +198,18 @@ pub fn replay(job: &str) -> Result<String, ModelError> {
     let mut guest = Guest::new(source, recorded.cpus);
     guest.run(&mut machine, |_| Ok(()))?;
     job.timeline.iter().try_for_each(|window| window.write(&machine))?;
-    let compared = guest.source().compared();
-    let mut whole = summary(&machine, true);
-    whole["answers_compared"] = compared.into();
+    let mut whole = told(guest.sampled(&machine), &machine, true);
     whole["statistics"] = statistics(&machine);
-    Ok(whole.to_string())
+    Ok((guest.into_source(), whole))
+}
+
+/// The summary of a run, which may have been sampled.
+fn told(sampled: Option<(Summary, Value)>, machine: &Machine, complete: bool) -> Value {
+    let Some((of_windows, sampling)) = sampled else { return summary(machine, complete) };
+    let mut value = serde_json::to_value(of_windows).expect("plain data is JSON");
+    value["complete"] = complete.into();
+    value["sampling"] = sampling;
+    value
 }
 
 fn summary(machine: &Machine, complete: bool) -> Value {

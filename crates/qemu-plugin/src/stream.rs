@@ -9,6 +9,7 @@
 //! own. One thread writes at a time: that of the vCPUs, or the idle one while all are halted under the big lock.
 
 mod callbacks;
+mod warming;
 
 use std::cell::UnsafeCell;
 use std::os::fd::BorrowedFd;
@@ -20,9 +21,12 @@ use cxlab_access::ring::{CAPACITY, Reply, Told, sync_lag};
 use cxlab_access::{BlockId, Marker, Peer, PeerGone, Producer, Record, Ring, Vcpu};
 
 use crate::arguments::Arguments;
+use crate::mode::Mode;
 use crate::qemu::{self, BigLock};
 use crate::turns::{self, Turn, Turns};
 use crate::{clock, device, mode, progress};
+
+use warming::Warming;
 
 pub use callbacks::{BlockData, enter_block, on_block, on_clock_read, on_halt, on_memory, reach_clock_read};
 
@@ -69,6 +73,8 @@ pub struct Stream {
     offset_ps: u64,
     /// last load and last store of a repeating instruction: (instruction, line), to tell a line only once
     last: [Option<(u64, u64)>; 2],
+    /// between windows, and ahead of a region
+    warming: Warming,
     /// the last record has been written
     ended: bool,
 }
@@ -89,7 +95,7 @@ pub fn open(arguments: &Arguments) -> Result<(), String> {
     let ring = Ring::create(fd, CAPACITY).map_err(refuse)?;
     progress::show_in(Ring::open(fd).map_err(refuse)?);
     // SAFETY: nothing else runs yet.
-    unsafe { *STREAM.0.get() = Some(Stream::new(Producer::new(ring))) };
+    unsafe { *STREAM.0.get() = Some(Stream::new(Producer::new(ring), arguments)) };
     Ok(())
 }
 
@@ -115,7 +121,7 @@ fn or_quit<T>(result: Result<T, PeerGone>) -> T {
 }
 
 impl Stream {
-    fn new(producer: Producer) -> Stream {
+    fn new(producer: Producer, arguments: &Arguments) -> Stream {
         Stream {
             producer,
             peer: None,
@@ -128,6 +134,7 @@ impl Stream {
             model_ps: 0,
             offset_ps: 0,
             last: [None; 2],
+            warming: Warming::new(arguments),
             ended: false,
         }
     }
@@ -166,22 +173,26 @@ impl Stream {
         // What was answered before is no concern of this region.
         device::look(&BigLock::take());
         let now_ps = clock::now_ps();
-        mode::set_detail(true);
+        mode::set(Mode::Detail);
         clock::stand_at(now_ps);
         self.offset_ps = now_ps - self.model_ps;
         self.halt_others(vcpu);
         self.enter(vcpu);
         self.push(vcpu, Record::Mark { marker });
-        self.producer.publish();
         self.syncs[vcpu].since = 0;
+        self.begin_phase(vcpu, marker);
+        self.producer.publish();
     }
 
     /// Detail ends at `marker`: the guest's clock stands where the model's does.
     pub fn finish(&mut self, vcpu: usize, marker: Marker) {
+        if mode::now() == Mode::Warming {
+            self.leave_warming(vcpu);
+        }
         self.halt_others(vcpu);
         self.settle(vcpu);
         clock::count_from_here();
-        mode::set_detail(false);
+        mode::set(Mode::Counted);
         self.mark(vcpu, marker);
     }
 
@@ -229,6 +240,7 @@ impl Stream {
         self.last = [None; 2];
         self.in_block = instructions;
         self.turns.execute(vcpu, instructions);
+        self.warming.in_detail(instructions);
         let syncs = &mut self.syncs[vcpu];
         syncs.since += instructions;
         if syncs.since >= syncs.quantum {
@@ -314,6 +326,7 @@ impl Stream {
     /// No vCPU had anything to do until the guest's time `until_ps`.
     pub fn idle(&mut self, until_ps: u64) {
         let until_ps = until_ps - self.offset_ps;
+        self.warming.stands(until_ps.saturating_sub(self.model_ps));
         let speaker = turns::speaker();
         self.push(speaker, Record::Idle { until_ps });
         self.turns.idle(speaker, until_ps);
@@ -329,6 +342,7 @@ impl Stream {
     /// A device has served a request while time stood still.
     fn device_served(&mut self, vcpu: usize, service_ps: u64) {
         self.push(vcpu, Record::Device { service_ps });
+        self.warming.stands(service_ps);
         self.turns.stand(vcpu, service_ps);
     }
 

@@ -8,8 +8,9 @@ import click
 from rich.console import Console
 
 from cxlab.cli import figures, statistics
+from cxlab.cli.sampling_options import sampling_options
 from cxlab.cli.timeline_options import timeline_options
-from cxlab.machine import description, replay, timeline
+from cxlab.machine import description, replay, sampling, timeline
 from cxlab.machine.errors import BadRequest
 from cxlab.machine.interruption import Interrupted, Interruption
 from cxlab.machine.progress import Progress
@@ -26,6 +27,8 @@ from cxlab.machine.run_directory import write_json
 @click.option(
     "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Summary."
 )
+@sampling_options[0]
+@sampling_options[1]
 @timeline_options[0]
 @timeline_options[1]
 @click.option("--stats", is_flag=True, help="Show every statistic, with unit and description.")
@@ -33,6 +36,8 @@ def command(
     trace: Path,
     machine: str | None,
     json_file: Path | None,
+    sample: str | None,
+    sample_seed: int,
     timeline_file: Path | None,
     window: str,
     stats: bool,
@@ -42,11 +47,17 @@ def command(
         if file is not None and not file.absolute().parent.is_dir():
             raise BadRequest(f"{option} {file}: the folder {file.absolute().parent} does not exist")
     shown = timeline.parse(timeline_file, window)
+    sampled = sampling.parse(sample, sample_seed)
     description.model()
     with Interruption() as interruption:
         try:
             document = replay.run(
-                trace, machine, interruption, Progress(None, phase="replaying"), timeline=shown
+                trace,
+                machine,
+                interruption,
+                Progress(None, phase="replaying"),
+                timeline=shown,
+                sample=sampled,
             )
         except Interrupted as interrupted:
             return 128 + interrupted.number
@@ -58,6 +69,8 @@ def command(
         for line in statistics.lines(every):
             click.echo(line)
     figures.show(console, f"{document['machine']}, {trace}", document)
+    if sampled is not None:
+        return 0
     same = "" if machine is not None else ": all the same"
     console.print(f"{document['answers_compared']:,} answers compared with the recorded ones{same}")
     return 0

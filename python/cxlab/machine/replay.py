@@ -18,6 +18,7 @@ from cxlab.machine.errors import ModelDied, ModelError
 from cxlab.machine.interruption import Interruption
 from cxlab.machine.process import Process
 from cxlab.machine.progress import PERIOD, Progress
+from cxlab.machine.sampling import Sample
 from cxlab.machine.timeline import Timeline
 
 
@@ -28,8 +29,9 @@ def run(
     progress: Progress,
     *,
     timeline: Timeline | None = None,
+    sample: Sample | None = None,
 ) -> dict[str, Any]:
-    """The model's summary, with ``answers_compared``.
+    """The model's summary, with ``answers_compared`` where nothing was sampled.
 
     ``machine`` is another one than the recorded one; its answers may then differ.
 
@@ -45,6 +47,7 @@ def run(
             "trace": str(trace),
             "machine": machine,
             "timeline": None if timeline is None else timeline.job(),
+            "sample": None if sample is None else sample.job(),
         }
         try:
             os.write(job_write, json.dumps(job).encode() + b"\n")

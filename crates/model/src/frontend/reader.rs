@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cxlab_access::record::{MemoryAccess, Words};
-use cxlab_access::{BlockId, Marker, Record};
+use cxlab_access::{BlockId, Marker, Phase, Record};
 
 use super::{Block, Feed, Instruction, LineAccess, Outcome};
 use crate::addr::Hpa;
@@ -72,6 +72,10 @@ pub enum Step {
     Mark {
         marker: Marker,
     },
+    /// A phase of a sampled run begins here; before warming nothing is left under way.
+    Sample {
+        phase: Phase,
+    },
     /// The vCPU waits for an interrupt.
     Halt,
     /// Here a core that had halted goes on.
@@ -90,6 +94,7 @@ pub enum Step {
 pub enum Given {
     Sync { sequence: u64, ps: u64 },
     Clock { sequence: u64, ps: u64 },
+    Sample { phase: Phase },
 }
 
 /// Reads records of one vCPU as steps.
@@ -269,6 +274,7 @@ impl Reader {
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
             Record::Device { service_ps } => Step::Device { service: Time::from_ps(service_ps) },
             Record::Mark { marker } => Step::Mark { marker },
+            Record::Sample { phase, .. } => Step::Sample { phase },
             Record::Halt => Step::Halt,
             Record::Wake { woken } => Step::Wake { woken: CoreId(woken.index() as u16) },
             Record::End => Step::End,
@@ -339,5 +345,9 @@ impl Feed for Reader {
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
         self.given = Some(Given::Clock { sequence, ps });
         Ok(())
+    }
+
+    fn reached(&mut self, phase: Phase) {
+        self.given = Some(Given::Sample { phase });
     }
 }
