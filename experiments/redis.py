@@ -1,12 +1,13 @@
-"""Redis 7 of Debian, its data on DRAM, on CXL memory, and interleaved: what its own client measures, in simulated time.
+"""Redis 7 of Debian, its data on DRAM, on CXL, and interleaved: what its client measures, in simulated time.
 
 ::
 
     functional:  redis-server starts, a script of its own sets KEYS values: more than the LLC holds
     detail:      a marker, then redis-benchmark asks for REQUESTS of them at random, from CLIENTS connections
 
-Server and client are unmodified and share two processors; the client's clock is the model's. The whole guest is placed,
-the client too. About eight minutes on a quiet machine of two cores: ``.venv/bin/python -m experiments.redis [FOLDER]``.
+Server and client are unmodified and share two processors; the client's clock is the model's. Both are
+placed. Caches are warm where detail begins. About eight minutes on a quiet machine of two cores:
+``.venv/bin/python -m experiments.redis [FOLDER]``.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ redis-cli -p {PORT} eval "{LOAD}" 0 > /dev/null
 def run(folder: Path, name: str, placement: list[str], requests: int = REQUESTS) -> Measured:
     """One guest."""
     marker, out = folder / "begin", folder / name.replace(" ", "-").replace(":", "-")
-    command = [sys.executable, "-m", "cxlab", "run", "--cpus", "2", "--detail", "marker", "--out", str(out)]
+    options = ["--cpus", "2", "--detail", "marker", "--warm-up", "--out", str(out)]
+    command = [sys.executable, "-m", "cxlab", "run", *options]
     program = ["sh", "-c", script(marker, requests)]
     done = subprocess.run([*command, *placement, "--", *program], capture_output=True, text=True, check=False)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))

@@ -120,7 +120,8 @@ _OPTIONS: list[Callable[[Any], Any]] = [
     click.option(
         "--warm-up",
         is_flag=True,
-        help="With --detail marker: keep caches and predictor warm from PROGRAM's start to the first marker, functionally.",
+        help="With --detail marker: keep caches and predictor warm, functionally, from PROGRAM's start to "
+        "the first marker.",
     ),
     *timeline_options,
     click.option("--stats", is_flag=True, help="Show every statistic, with unit and description."),

@@ -11,8 +11,8 @@ sampling_options: list[Callable[[Any], Any]] = [
     click.option(
         "--sample",
         metavar="detail=N,warm=N,every=N",
-        help="Follow windows of detail instructions, one in every so many, each behind a warm-up in detail; between "
-        "them only caches and predictor are kept warm. detail=1M,warm=2M,every=100M",
+        help="Follow windows of detail instructions, one in every so many, each behind a warm-up in detail; "
+        "between them only caches and predictor are kept warm. detail=1M,warm=2M,every=100M",
     ),
     click.option(
         "--sample-seed",

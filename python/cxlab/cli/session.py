@@ -156,9 +156,7 @@ def _refuse_sampling(options: GuestOptions, asked: Asked, cpus: int) -> None:
     if options.sample is not None and cpus > 1:
         raise BadRequest(f"--sample with --cpus {cpus}: a guest of one processor can be sampled")
     if options.sample is not None and options.timeline_file is not None:
-        raise BadRequest(
-            "--sample with --timeline: between windows there is nothing to show; replay a trace instead"
-        )
+        raise BadRequest("--sample with --timeline: between windows there is nothing to show")
     if asked.steering is not None and (options.sample is not None or options.warm_up):
         raise BadRequest("--sample and --warm-up are not for a controller: it asks for counters all the time")
     if options.warm_up and options.detail != "marker":

@@ -30,10 +30,12 @@ def run(
     *,
     timeline: Timeline | None = None,
     sample: Sample | None = None,
+    placement: list[tuple[str, int]] | None = None,
 ) -> dict[str, Any]:
     """The model's summary, with ``answers_compared`` where nothing was sampled.
 
-    ``machine`` is another one than the recorded one; its answers may then differ.
+    ``machine`` is another one than the recorded one, ``placement`` says where the program's pages go instead
+    (`cxlab.machine.placement.parse_again`); answers may then differ.
 
     Raises:
         ModelError: the trace or the machine is refused, or an answer differs.
@@ -47,6 +49,7 @@ def run(
             "trace": str(trace),
             "machine": machine,
             "timeline": None if timeline is None else timeline.job(),
+            "placement": placement,
             "sample": None if sample is None else sample.job(),
         }
         try:

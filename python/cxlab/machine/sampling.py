@@ -15,7 +15,7 @@ EXAMPLE = "detail=1M,warm=2M,every=100M"
 
 @dataclass(frozen=True)
 class Sample:
-    """Windows of ``detail`` instructions, ``warm`` ahead of each in detail and not counted, one in ``every``."""
+    """Windows of ``detail`` instructions, ``warm`` ahead of each not counted, one in ``every``."""
 
     detail: int
     warm: int
@@ -60,6 +60,6 @@ def parse(text: str | None, seed: int) -> Sample | None:
     sample = Sample(given["detail"], given["warm"], given["every"], seed)
     if sample.detail == 0 or sample.detail + sample.warm > sample.every:
         raise BadRequest(
-            f"{option}: a window has an instruction or more, and detail and warm together are no more than every"
+            f"{option}: a window has an instruction or more; detail and warm together are no more than every"
         )
     return sample
