@@ -1,12 +1,13 @@
 //! Warming: from the records of a phase without time to lines touched and branches learnt.
 //!
 //! A block is entered, so the branch at the end of the one before went there. A fault within a block looks like a branch
-//! to the kernel, which is none; the few that stay in the kernel teach the predictor a branch too many.
+//! to the kernel, which is none; the few that stay in the kernel teach the predictor a branch too many. The block's rest
+//! is counted although it was not executed.
 
 use cxlab_access::record::MemoryAccess;
 use cxlab_access::{BlockId, Vcpu};
 
-use super::{Block, Branch, Outcome, Touch};
+use super::{Block, Branch, Outcome, Touch, Work};
 use crate::addr::Hpa;
 use crate::machine::Machine;
 
@@ -20,6 +21,9 @@ struct Shape {
     kernel: bool,
     /// all its lines go through the caches
     plain: bool,
+    /// its first and its last instruction may repeat
+    begins_repeat: bool,
+    ends_repeat: bool,
 }
 
 /// The blocks, and where each vCPU is.
@@ -35,6 +39,7 @@ impl Warming {
     /// A block was defined.
     pub fn define(&mut self, block: &Block) {
         let through = |touch| matches!(touch, Touch::Plain | Touch::Locked | Touch::Prefetch | Touch::PrefetchToOwn);
+        let repeats = |code: Option<&super::Instruction>| code.is_some_and(|code| code.work == Work::String);
         self.shapes.push(Shape {
             pc: block.pc,
             end: block.end,
@@ -42,6 +47,8 @@ impl Warming {
             instructions: block.instructions.len() as u16,
             kernel: block.kernel,
             plain: block.instructions.iter().all(|instruction| through(instruction.touch)),
+            begins_repeat: repeats(block.instructions.first()),
+            ends_repeat: repeats(block.instructions.last()),
         });
     }
 
@@ -54,13 +61,16 @@ impl Warming {
     #[inline]
     pub fn enter(&mut self, vcpu: usize, block: BlockId, machine: &mut Machine) -> bool {
         let Some(entered) = self.shapes.get(block.0 as usize) else { return false };
-        self.instructions[usize::from(entered.kernel)] += u64::from(entered.instructions);
+        let mut instructions = u64::from(entered.instructions);
         if let Some(left) = self.at[vcpu].replace(block) {
             let left = &self.shapes[left.0 as usize];
+            // QEMU has come back to it: it goes on, and was counted.
+            instructions -= u64::from(left.ends_repeat && entered.begins_repeat);
             if let Some(branch) = left.branch.filter(|_| left.kernel == entered.kernel) {
                 machine.learn(vcpu, branch, Outcome { next: left.end, target: entered.pc });
             }
         }
+        self.instructions[usize::from(entered.kernel)] += instructions;
         true
     }
 
