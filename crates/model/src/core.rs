@@ -368,6 +368,9 @@ impl Core {
                     uncore.resume(self.id, event);
                     return Ok(Some(Pause::Behind));
                 }
+                if phase == Phase::Warming {
+                    self.front.advance_to(self.commit.now());
+                }
                 feed.reached(phase);
                 return Ok(Some(Pause::Answered));
             }
