@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
+from cxlab.cli.caption import command as caption_command
 from cxlab.cli.study import command
 from cxlab.place.request import Application, Share, Study
 from cxlab.place.study import CaptionSettings, caption, fit, run
@@ -87,3 +89,39 @@ def test_bad_input_is_refused_with_what_is_valid(arguments: str, says: list[str]
     assert done.exit_code == 2, done.output
     for part in says:
         assert part in done.output
+
+
+def test_caption_steers_the_model_as_it_steers_a_guest(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    arguments = f"--app embedding --threads 4 --pages 2000 --executions 3 --log {log}"
+    done = CliRunner().invoke(caption_command, arguments.split())
+    assert done.exit_code == 0, done.output
+    executions = [json.loads(line) for line in log.read_text().splitlines()]
+    # The start, then a first step of 10 points to one side of the better share.
+    assert [execution["share"] for execution in executions][:2] == [0.5, 0.6]
+    # A line for each, as it ends.
+    assert [line.split()[0] for line in done.output.splitlines()] == ["1", "2", "3"]
+
+
+def test_interrupted_caption_keeps_what_was_steered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "log.jsonl"
+    echo = click.echo
+
+    def interrupt(message: str = "", **options: bool) -> None:
+        echo(message, **options)
+        if message.split()[:1] == ["2"]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(click, "echo", interrupt)
+    arguments = (
+        f"--app embedding --threads 4 --pages 2000 --executions 900 --log {log} --plot {tmp_path}/p.png"
+    )
+    done = CliRunner().invoke(caption_command, arguments.split())
+    assert done.exit_code == 1 and "Aborted" in done.output
+    assert len(log.read_text().splitlines()) >= 1
+    assert (tmp_path / "p.png").stat().st_size > 0
+
+
+def test_two_ways_of_caption_are_told_apart() -> None:
+    done = CliRunner().invoke(caption_command, ["--app", "nonsense"])
+    assert done.exit_code != 0 and "streaming" in str(done.output) + str(done.exception)

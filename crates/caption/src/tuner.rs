@@ -41,6 +41,8 @@ pub enum Verdict {
     Idle,
     /// paper: a sudden change; start again.
     Reset,
+    /// adaptive: a trial seems better, but within doubt; base and trial are measured in turn.
+    Unclear,
     /// adaptive: no neighbour is better; hold.
     Settled,
     /// adaptive: the same share performs differently now; search again.
@@ -97,6 +99,7 @@ impl std::fmt::Display for Verdict {
             Verdict::DeadBand => "dead band",
             Verdict::Idle => "idle",
             Verdict::Reset => "reset",
+            Verdict::Unclear => "unclear",
             Verdict::Settled => "settled",
             Verdict::Changed => "changed",
             Verdict::Sharper => "sharper",

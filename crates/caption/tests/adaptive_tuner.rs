@@ -119,6 +119,26 @@ fn noise_alone_does_not_move_it() {
     assert_eq!(settled.unwrap().share, share(0.4));
 }
 
+/// A program with phases: each period is off by up to 15 % and known to 9 %. Ten per cent of pages change the throughput of a
+/// bandwidth-bound program by 20 % and more, so single periods decide nothing and several do.
+#[test]
+fn a_program_with_phases_is_judged_by_several_periods() {
+    let curve = Curve::Bandwidth { ddr: 80.0, cxl: 20.0 };
+    let mut near = 0;
+    for seed in 0..20 {
+        let (mut random, mut tuner) = (Noise(seed), tuner(0.5));
+        let mut settled = 0.5;
+        for _ in 0..60 {
+            let value = curve.at(tuner.share());
+            let seen = Observation { mean: value * (1.0 + 0.15 * random.next()), standard_error: 0.09 * value };
+            let decision = tuner.decide(seen);
+            settled = if decision.verdict == Verdict::Settled { decision.share.fraction() } else { settled };
+        }
+        near += u32::from((settled - curve.best()).abs() <= 0.1);
+    }
+    assert!(near >= 18, "{near} of 20 runs came within a first step of the best share");
+}
+
 /// A base measured through a disturbance (its error is large) hides every neighbour; measured again, it does not.
 #[test]
 fn a_blurred_first_measurement_is_made_good() {

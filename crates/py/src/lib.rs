@@ -18,6 +18,8 @@ mod job;
 mod machines;
 mod study;
 
+use std::ops::ControlFlow;
+
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
@@ -92,10 +94,23 @@ fn run_study(py: Python<'_>, job: &str) -> PyResult<String> {
     py.detach(|| study::study(job)).map_err(|error| raise(py, &error))
 }
 
-/// Have Caption steer applications of the model: its executions, JSON.
+/// Have Caption steer applications of the model: its executions, JSON. `heard` is called with each when it ends; what
+/// it raises ends the run.
 #[pyfunction]
-fn run_caption(py: Python<'_>, job: &str) -> PyResult<String> {
-    py.detach(|| study::caption(job)).map_err(|error| raise(py, &error))
+fn run_caption(py: Python<'_>, job: &str, heard: Py<PyAny>) -> PyResult<String> {
+    let mut raised = None;
+    let mut tell = |execution: &str| match Python::attach(|py| heard.call1(py, (execution,))) {
+        Ok(_) => ControlFlow::Continue(()),
+        Err(error) => {
+            raised = Some(error);
+            ControlFlow::Break(())
+        }
+    };
+    let done = py.detach(|| study::caption(job, &mut tell));
+    match raised {
+        Some(error) => Err(error),
+        None => done.map_err(|error| raise(py, &error)),
+    }
 }
 
 /// Silicon's figures that a bench can answer: TOML.

@@ -14,7 +14,7 @@ from cxlab.caption import plot
 from cxlab.caption.controller import Settings
 from cxlab.caption.live import Live
 from cxlab.caption.log import Line, LogFile, held, resting
-from cxlab.cli import session
+from cxlab.cli import session, study
 from cxlab.cli.guest_options import GuestOptions, guest_options
 from cxlab.machine import artefacts, placement
 from cxlab.machine.description import Machine
@@ -26,11 +26,28 @@ from cxlab.machine.run_directory import RunDirectory
 LOG, PLOT = "caption.jsonl", "caption.png"
 
 
+class _GuestOrModel(click.Command):
+    """With ``--app`` it steers applications of the model: ``cxlab study caption``."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        own = args[: args.index("--")] if "--" in args else args
+        if any(argument.split("=")[0] == "--app" for argument in own):
+            return study.steer.make_context(info_name, args, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        return ctx.command.invoke(ctx) if ctx.command is not self else super().invoke(ctx)
+
+
 @click.command(
     "caption",
+    cls=_GuestOrModel,
     context_settings={"allow_interspersed_args": False},
     help="Run PROGRAM on a simulated machine while Caption steers the share of its pages on CXL memory: the "
-    "servers' controller, in the guest, on the machine's counters and the kernel's own weights.",
+    "servers' controller, in the guest, on the machine's counters and the kernel's own weights. "
+    "With --app NAME in place of PROGRAM: on applications of the model, without a guest (cxlab caption --app streaming --help).",
     epilog="A new share places new pages only, unless --move-rate moves the resident ones. The folder of "
     f"results has the controller's log ({LOG}) and its plot ({PLOT}). Exit status: as `cxlab run`.",
 )

@@ -7,10 +7,12 @@ caption    Caption steers the share
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from rich.console import Console
@@ -220,18 +222,29 @@ def steer(
         warm, measure = _times(applications)
         [alone] = run([Study(applications, Share(0), machine, warm=warm, measure=measure)])
         normal = [process["work_per_second"] for process in alone.document["processes"]]
-        [steered] = caption([(study, settings, normal)])
-    except (PlaceError, json.JSONDecodeError) as error:
+        seen: list[dict[str, Any]] = []
+        with contextlib.nullcontext() if log_file is None else log_file.open("w") as log:
+            try:
+                caption([(study, settings, normal)], partial(_heard, seen, log))
+            finally:
+                # Ended by ctrl-C, too: what was steered so far.
+                if plot_file is not None and seen:
+                    draw(plot_file, names, seen)
+    except (PlaceError, OSError, json.JSONDecodeError) as error:
         raise InputError(str(error)) from error
-    for number, execution in enumerate(steered["executions"], 1):
-        click.echo(
-            f"{number:3}  {execution['share']:6.1%} CXL  {execution['throughput']:6.3f} of DDR alone"
-            f"  {execution['verdict'] or '-'}"
-        )
-    if log_file is not None:
-        log_file.write_text("".join(json.dumps(execution) + "\n" for execution in steered["executions"]))
-    if plot_file is not None:
-        draw(plot_file, names, steered["executions"])
+
+
+def _heard(
+    executions: list[dict[str, Any]], log: TextIO | None, _job: int, execution: dict[str, Any]
+) -> None:
+    executions.append(execution)
+    click.echo(
+        f"{len(executions):3}  {execution['share']:6.1%} CXL  {execution['throughput']:6.3f} of DDR alone"
+        f"  {execution['verdict'] or '-'}"
+    )
+    if log is not None:
+        log.write(json.dumps(execution) + "\n")
+        log.flush()
 
 
 def draw(path: Path, title: str, executions: Sequence[dict[str, Any]]) -> None:

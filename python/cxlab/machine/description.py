@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -47,7 +48,7 @@ class Model(Protocol):
         """Run applications under an operating system (JSON); an interval (JSON)."""
         ...
 
-    def run_caption(self, job: str) -> str:
+    def run_caption(self, job: str, heard: Callable[[str], None]) -> str:
         """Have Caption steer applications (JSON); its executions (JSON)."""
         ...
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cxlab.machine import description
 from cxlab.place.request import Json, PlaceError, Share, Study
+
+#: Who listens to runs of Caption: the job's number, and an execution that has ended.
+Heard = Callable[[int, Json], None]
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,21 @@ def run(studies: Sequence[Study]) -> list[Outcome]:
 
     """
     call = description.model().run_study
-    return [Outcome(document) for document in _parallel(call, [study.document() for study in studies])]
+    documents = _parallel([partial(call, json.dumps(study.document())) for study in studies])
+    return [Outcome(document) for document in documents]
 
 
-def caption(jobs: Sequence[tuple[Study, CaptionSettings, Sequence[float]]]) -> list[Json]:
-    """Have Caption steer studies; `normal` of each is the throughput of its processes that makes 1."""
+def caption(
+    jobs: Sequence[tuple[Study, CaptionSettings, Sequence[float]]], heard: Heard | None = None
+) -> list[Json]:
+    """Have Caption steer studies; `normal` of each is the throughput of its processes that makes 1.
+
+    ``heard`` is told of each execution when it ends. After ctrl-C no job begins another.
+
+    Raises:
+        PlaceError: the model refuses a study; the text names what is valid.
+
+    """
     documents = [
         {
             "study": study.document(),
@@ -90,7 +105,7 @@ def caption(jobs: Sequence[tuple[Study, CaptionSettings, Sequence[float]]]) -> l
         }
         for study, settings, normal in jobs
     ]
-    return _parallel(description.model().run_caption, documents)
+    return _captions(documents, heard)
 
 
 def fit(study: Study, shares: Sequence[Share], settings: CaptionSettings) -> Json:
@@ -106,16 +121,36 @@ def fit(study: Study, shares: Sequence[Share], settings: CaptionSettings) -> Jso
         "normal": [1e6] * len(study.document()["processes"]),
         "shares": [share.percent / 100 for share in shares],
     }
-    return _parallel(description.model().run_caption, [document])[0]
+    return _captions([document], None)[0]
 
 
-def _parallel(call: Callable[[str], str], documents: Sequence[Json]) -> list[Json]:
+def _captions(documents: Sequence[Json], heard: Heard | None) -> list[Json]:
+    call = description.model().run_caption
+    stopped = threading.Event()
+
+    def tell(number: int, execution: str) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        if heard is not None:
+            heard(number, json.loads(execution))
+
+    calls = [
+        partial(call, json.dumps(document), partial(tell, number))
+        for number, document in enumerate(documents)
+    ]
+    return _parallel(calls, stopped)
+
+
+def _parallel(calls: Sequence[Callable[[], str]], ended: threading.Event | None = None) -> list[Json]:
     model = description.model()
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        futures = [pool.submit(call, json.dumps(document)) for document in documents]
+        futures = [pool.submit(call) for call in calls]
         try:
             return [json.loads(future.result()) for future in futures]
         except model.CxlabError as error:
             raise PlaceError(str(error)) from None
         finally:
+            # Leaving the pool waits for what has begun.
+            if ended is not None:
+                ended.set()
             pool.shutdown(wait=False, cancel_futures=True)

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //!   measure base --> trial at base + step --better--> base moves there, step doubles
+//!                          |  |  ^
+//!                          |  +--+ seems better, but within doubt: base and trial in turn, up to `rounds` times
 //!                          | not better
 //!                          +--> trial at base - step --not better--> step halves ... least step: confirm, settle
 //!   settled --base performs differently, or is known twice as well--> search again with the first step
@@ -11,6 +13,8 @@
 //! - it compares with the best share seen, not with the period before, so one lucky or unlucky period does not turn it;
 //! - "better" means by more than `confidence` standard errors of the difference; the dead band follows the noise and has no
 //!   unit, so it holds for any model, machine and program;
+//! - a trial that seems better by more than `change`, but not beyond doubt, is repeated in turn with the base; a program with
+//!   phases is judged by several periods, a steady one by one;
 //! - it settles on the best share instead of circling round it, and reaches 0 % and 100 %;
 //! - the step grows while it wins, so a far optimum costs the logarithm of the distance;
 //! - a sudden change is told by the same share performing differently, not by a constant.
@@ -37,6 +41,8 @@ pub struct AdaptiveSpec {
     pub change: f64,
     /// Settled periods before the neighbours are looked at again.
     pub patience: u32,
+    /// Repetitions of a doubtful trial; after the last, the likelier side wins.
+    pub rounds: u32,
 }
 
 impl AdaptiveSpec {
@@ -51,6 +57,7 @@ impl AdaptiveSpec {
         confidence: 3.0,
         change: 0.05,
         patience: 20,
+        rounds: 3,
     };
 
     pub fn checked(self) -> Result<AdaptiveSpec> {
@@ -71,11 +78,45 @@ enum Phase {
     /// The base is being measured for the first time.
     Measure,
     /// `base + step` is being measured; `mirrored`: the other side is known not to be better.
-    Trial { step: f64, mirrored: bool },
+    Trial { step: f64, mirrored: bool, doubtful: Option<Doubtful> },
+    /// The base is being measured again, between two rounds of a doubtful trial.
+    Again { step: f64, mirrored: bool, doubtful: Doubtful },
     /// The base is being measured once more before settling.
     Confirm,
     /// Held for so many periods.
     Settled { periods: u32 },
+}
+
+/// A trial that seemed better within doubt.
+#[derive(Clone, Copy, Debug)]
+struct Doubtful {
+    /// Where it is.
+    share: CxlShare,
+    /// Mean of its periods so far.
+    seen: Pooled,
+}
+
+/// Mean of equal periods at one share.
+#[derive(Clone, Copy, Debug)]
+struct Pooled {
+    mean: f64,
+    standard_error: f64,
+    periods: u32,
+}
+
+impl Pooled {
+    fn of(one: Observation) -> Pooled {
+        Pooled { mean: one.mean, standard_error: one.standard_error, periods: 1 }
+    }
+
+    fn with(self, one: Observation) -> Pooled {
+        let before = f64::from(self.periods);
+        Pooled {
+            mean: (before * self.mean + one.mean) / (before + 1.0),
+            standard_error: (before * self.standard_error).hypot(one.standard_error) / (before + 1.0),
+            periods: self.periods + 1,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -86,14 +127,14 @@ pub struct AdaptiveTuner {
     share: CxlShare,
     /// The best share so far, and what it gave.
     base: CxlShare,
-    at_base: Observation,
+    at_base: Pooled,
 }
 
 impl AdaptiveTuner {
     pub fn new(spec: AdaptiveSpec) -> AdaptiveTuner {
         let start = spec.bounds.hold(spec.start);
         // Measure overwrites `at_base` before anything reads it.
-        let at_base = Observation { mean: 0.0, standard_error: 0.0 };
+        let at_base = Pooled::of(Observation { mean: 0.0, standard_error: 0.0 });
         AdaptiveTuner { spec, phase: Phase::Measure, share: start, base: start, at_base }
     }
 
@@ -104,27 +145,47 @@ impl AdaptiveTuner {
     pub fn decide(&mut self, observed: Observation) -> Decision {
         let verdict = match self.phase {
             Phase::Measure => {
-                self.rebase(observed);
+                self.rebase(Pooled::of(observed));
                 self.try_from(self.spec.first_step, false);
                 Verdict::First
             }
-            Phase::Trial { step, .. } if self.lead(observed) > 0.0 => {
-                self.rebase(observed);
-                let longer = (2.0 * step.abs()).min(self.spec.most_step).copysign(step);
-                self.try_from(longer, true);
-                Verdict::Better
+            Phase::Trial { step, mirrored, doubtful } => {
+                let seen = doubtful.map_or(Pooled::of(observed), |trial| trial.seen.with(observed));
+                self.judge(step, mirrored, seen)
             }
-            Phase::Trial { step, mirrored } => {
-                self.turn(step, mirrored);
-                Verdict::Worse
+            Phase::Again { step, mirrored, doubtful } => {
+                self.at_base = self.at_base.with(observed);
+                self.share = doubtful.share;
+                self.phase = Phase::Trial { step, mirrored, doubtful: Some(doubtful) };
+                Verdict::Unclear
             }
-            Phase::Confirm | Phase::Settled { .. } => self.watch(observed),
+            Phase::Confirm | Phase::Settled { .. } => self.watch(Pooled::of(observed)),
         };
         Decision { share: self.share, verdict }
     }
 
+    /// A trial against the base.
+    fn judge(&mut self, step: f64, mirrored: bool, seen: Pooled) -> Verdict {
+        let (lead, doubt) = (seen.mean - self.at_base.mean, self.doubt(seen));
+        let last = seen.periods > self.spec.rounds;
+        let seems = lead > self.spec.change * self.at_base.mean.abs();
+        if lead > doubt || (last && seems && lead > doubt / self.spec.confidence) {
+            self.rebase(seen);
+            let longer = (2.0 * step.abs()).min(self.spec.most_step).copysign(step);
+            self.try_from(longer, true);
+            Verdict::Better
+        } else if seems && !last {
+            self.phase = Phase::Again { step, mirrored, doubtful: Doubtful { share: self.share, seen } };
+            self.share = self.base;
+            Verdict::Unclear
+        } else {
+            self.turn(step, mirrored);
+            Verdict::Worse
+        }
+    }
+
     /// At the base again: hold, or search where it performs differently.
-    fn watch(&mut self, observed: Observation) -> Verdict {
+    fn watch(&mut self, observed: Pooled) -> Verdict {
         let tolerated = self.spec.change * self.at_base.mean.abs();
         if (observed.mean - self.at_base.mean).abs() > tolerated.max(self.doubt(observed)) {
             self.rebase(observed);
@@ -150,16 +211,11 @@ impl AdaptiveTuner {
         Verdict::Settled
     }
 
-    /// By how much an observation is better than the base, beyond doubt.
-    fn lead(&self, observed: Observation) -> f64 {
-        observed.mean - self.at_base.mean - self.doubt(observed)
-    }
-
-    fn doubt(&self, observed: Observation) -> f64 {
+    fn doubt(&self, observed: Pooled) -> f64 {
         self.spec.confidence * observed.standard_error.hypot(self.at_base.standard_error)
     }
 
-    fn rebase(&mut self, observed: Observation) {
+    fn rebase(&mut self, observed: Pooled) {
         (self.base, self.at_base) = (self.share, observed);
     }
 
@@ -182,6 +238,6 @@ impl AdaptiveTuner {
             return self.turn(step, mirrored);
         }
         self.share = trial;
-        self.phase = Phase::Trial { step, mirrored };
+        self.phase = Phase::Trial { step, mirrored, doubtful: None };
     }
 }

@@ -9,6 +9,7 @@
 //! beginning. Microseconds stand for the paper's seconds.
 
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 
 use cxlab_caption::controller::{Controller, ControllerSpec, Objective, Step, Trigger};
 use cxlab_caption::estimator::LinearModel;
@@ -86,8 +87,11 @@ struct Outcome {
     model: Option<LinearModel>,
 }
 
+/// Who listens to a run: gets each execution when it ends, JSON, and may end the run there.
+pub type Heard<'a> = dyn FnMut(&str) -> ControlFlow<()> + 'a;
+
 /// Run a job.
-pub fn caption(job: &str) -> Result<String, ModelError> {
+pub fn caption(job: &str, heard: &mut Heard<'_>) -> Result<String, ModelError> {
     let job: CaptionJob = serde_json::from_str(job).map_err(bad)?;
     let normal = job.normal.iter().all(|throughput| throughput.is_finite() && *throughput > 0.0);
     if !normal || job.normal.len() != job.study.processes.len() || job.samples == 0 || job.sample == Time::ZERO {
@@ -95,19 +99,21 @@ pub fn caption(job: &str) -> Result<String, ModelError> {
     }
     let mut session = Session::new(&job.study)?;
     let outcome = match job.mode {
-        Mode::Fit => fit(&job, &mut session)?,
-        Mode::Paper | Mode::Adaptive => steer(job, &mut session)?,
+        Mode::Fit => fit(&job, &mut session, heard)?,
+        Mode::Paper | Mode::Adaptive => steer(job, &mut session, heard)?,
     };
     Ok(serde_json::to_string(&outcome).expect("plain data is JSON"))
 }
 
 /// Executions at fixed shares, and the model of them.
-fn fit(job: &CaptionJob, session: &mut Session) -> Result<Outcome, ModelError> {
+fn fit(job: &CaptionJob, session: &mut Session, heard: &mut Heard<'_>) -> Result<Outcome, ModelError> {
     let (mut executions, mut all) = (Vec::new(), Vec::new());
     for share in &job.shares {
         place(job, session, *share)?;
         let samples = (0..job.samples).map(|_| sample(job, session)).collect::<Result<Vec<_>, _>>()?;
-        executions.push(executed(*share, &samples, None));
+        if told(&mut executions, executed(*share, &samples, None), heard).is_break() {
+            return Ok(Outcome { executions, model: None });
+        }
         all.extend(samples.into_iter().map(|(sample, _)| sample));
     }
     let metrics = [Metric::NormIpc, Metric::L1MissLatencyNs, Metric::DdrReadLatencyNs];
@@ -115,7 +121,7 @@ fn fit(job: &CaptionJob, session: &mut Session) -> Result<Outcome, ModelError> {
     Ok(Outcome { executions, model: Some(model) })
 }
 
-fn steer(job: CaptionJob, session: &mut Session) -> Result<Outcome, ModelError> {
+fn steer(job: CaptionJob, session: &mut Session, heard: &mut Heard<'_>) -> Result<Outcome, ModelError> {
     let tuner = match job.mode {
         Mode::Paper => Tuner::Paper(PaperTuner::new(PaperSpec::starting_at(job.start).map_err(bad)?)),
         _ => {
@@ -153,9 +159,17 @@ fn steer(job: CaptionJob, session: &mut Session) -> Result<Outcome, ModelError> 
             last = Some(controller.observe(&one).map_err(bad)?);
             samples.push((one, interval));
         }
-        executions.push(executed(share, &samples, last));
+        if told(&mut executions, executed(share, &samples, last), heard).is_break() {
+            break;
+        }
     }
     Ok(Outcome { executions, model })
+}
+
+fn told(executions: &mut Vec<Execution>, execution: Execution, heard: &mut Heard<'_>) -> ControlFlow<()> {
+    let text = serde_json::to_string(&execution).expect("plain data is JSON");
+    executions.push(execution);
+    heard(&text)
 }
 
 /// An execution begins: pages are placed, and the ramp passes.
