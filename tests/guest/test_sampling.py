@@ -14,7 +14,7 @@ from guests import Cxlab, Ran
 SIMULATED = ("simulated_seconds", "instructions", "ipc", "time", "nodes", "core", "sampling")
 #: Some thirty windows of a run of ten million instructions.
 SAMPLE = ["--sample", "detail=5k,warm=15k,every=300k"]
-SEEDS = 8
+SEEDS = 6
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def inside(figure: float, interval: list[float]) -> bool:
 
 
 def test_intervals_cover_the_figures_of_full_detail(full: Ran, folder: Path) -> None:
-    """Chance alone leaves 7 of 8 or more in 94 % of cases, 6 or more in 99 % (binomial, 0.95)."""
+    """Chance alone leaves 5 of 6 or more in 97 % of cases, 4 or more in 99.8 % (binomial, 0.95)."""
     covered = {"simulated_seconds": 0, "ipc": 0}
     for seed in range(SEEDS):
         file = folder / "sampled.json"
@@ -55,7 +55,7 @@ def test_intervals_cover_the_figures_of_full_detail(full: Ran, folder: Path) -> 
         assert sampled["sampling"]["warmed_instructions"] > 0.8 * sum(full.summary["instructions"].values())
         for figure in covered:
             covered[figure] += inside(full.summary[figure], intervals[figure])
-    assert min(covered.values()) >= 6, covered
+    assert min(covered.values()) >= 4, covered
 
 
 def test_a_live_sampled_run_is_the_same_run_again_and_tells_of_the_whole(
