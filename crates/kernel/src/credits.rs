@@ -63,6 +63,17 @@ impl<W: Copy> Credits<W> {
         self.total - self.free
     }
 
+    /// Who is next.
+    #[must_use]
+    pub fn first_waiter(&self) -> Option<W> {
+        self.waiters.front().copied()
+    }
+
+    /// The first waiter goes on without a credit: it has found another way.
+    pub fn dismiss(&mut self) -> Option<W> {
+        self.waiters.pop_front()
+    }
+
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiters.len()

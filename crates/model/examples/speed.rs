@@ -60,8 +60,8 @@ fn machine(requests: u64) -> u64 {
     let (mut done, mut seed) = (0, 0);
     while done < requests {
         seed += 1;
-        let job =
-            Job { machine: "spr-a1000".into(), placement: vec![share.clone()], threads: 16, delay: 0, work, seed };
+        let (machine, placement) = ("spr-a1000".into(), vec![share.clone()]);
+        let job = Job { machine, placement, threads: 16, delay: 0, work, prefetch: None, seed };
         let point = bench::run(&job).expect("a shipped machine with such a node");
         done += (point.bandwidth_mb_s * point.simulated_us / 64.0) as u64;
     }

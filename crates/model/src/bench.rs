@@ -12,6 +12,7 @@
 //! Not modelled: TLB misses (buffers are of 2 MiB pages, placed at random), the operating system.
 
 mod buffers;
+mod embedding;
 mod job;
 mod kernels;
 mod point;
@@ -19,15 +20,16 @@ mod point;
 use cxlab_kernel::{Stream, Time};
 
 use crate::addr::Hpa;
-use crate::config::CoreSpec;
+use crate::config::Sourced;
 use crate::error::ModelError;
 use crate::frontend::{Action, Kernel, Synthetic};
 use crate::machine::Machine;
 use crate::{MachineSpec, request::NodeId};
 
 use buffers::Frames;
+use embedding::Embedding;
 pub use job::{Instruction, Job, Mix, Pattern, Share, Store, StreamKernel, Work};
-use kernels::{Chase, Memo, Thread, Traffic, Triad};
+use kernels::{Chase, Memo, Thread, Traffic, Triad, Walk};
 pub use point::{NodePoint, Point, PortPoint, SocketLinkPoint};
 
 /// Not counted: several times the longest loaded latency of the field (EuroSys'24 figure 3: under 2 us).
@@ -47,59 +49,70 @@ type Threads = Vec<Synthetic<Thread>>;
 /// # Errors
 /// `ModelError::Inconsistent` names what of the job cannot be, and what is valid.
 pub fn run(job: &Job) -> Result<Point, ModelError> {
-    let spec = MachineSpec::load(&job.machine)?;
+    let mut spec = MachineSpec::load(&job.machine)?;
+    if let Some(enabled) = job.prefetch {
+        spec.host.prefetch.enabled = Sourced::new(enabled, "the bench's job");
+    }
     let inconsistent = |cause| ModelError::Inconsistent { file: "bench".into(), cause };
     let shares = job.check(&spec).map_err(inconsistent)?;
     let mut frames = Frames::new(&spec, job.threads + 1);
-    let (mut threads, cores) = program(job, &spec, &shares, &mut frames);
-    let mut machine = Machine::with_cores(spec, &cores, &frames.ranges())?;
+    let mut threads = program(job, &spec, &shares, &mut frames);
+    let mut machine = Machine::new(spec, threads.len() as u16, &frames.ranges())?;
     warm(&mut machine, &mut threads);
     match job.work {
-        Work::Memo { .. } => batches(&mut machine, &mut threads)?,
-        Work::LoadedLatency { .. } | Work::Stream { .. } => steady(&mut machine, &mut threads)?,
+        Work::Memo { .. } | Work::Walk { .. } => batches(&mut machine, &mut threads)?,
+        Work::LoadedLatency { .. } | Work::Stream { .. } | Work::Embedding {} => steady(&mut machine, &mut threads)?,
     }
     Ok(Point::of(job, &machine, &threads, &shares))
 }
 
-/// What each core runs, and what kind of core it is: a streaming core has its prefetchers' lines under way too.
-fn program(job: &Job, spec: &MachineSpec, shares: &[(NodeId, u32)], frames: &mut Frames) -> (Threads, Vec<CoreSpec>) {
+/// What each core runs.
+fn program(job: &Job, spec: &MachineSpec, shares: &[(NodeId, u32)], frames: &mut Frames) -> Threads {
     let mut buffer = || frames.buffer(shares);
-    let core = &spec.host.core;
-    let streaming = CoreSpec { fill_buffers: core.stream_lines.clone(), ..core.clone() };
-    let (mut threads, mut cores) = (Vec::new(), Vec::new());
-    let mut add = |thread, core: &CoreSpec| {
-        threads.push(Synthetic::new(thread));
-        cores.push(core.clone());
-    };
+    let mut threads = Vec::new();
+    let mut add = |thread| threads.push(Synthetic::new(thread));
     let random = |number: u16| Stream::new(job.seed, &format!("thread {number}"));
     match job.work {
         Work::LoadedLatency { mix, store, pattern, latency_thread } => {
             if latency_thread {
-                add(Thread::Chase(Chase::new(buffer(), random(0))), core);
+                add(Thread::Chase(Chase::new(buffer(), random(0))));
             }
             for number in 1..=job.threads {
-                let delay = core.frequency.cycles(job.delay);
+                let delay = spec.host.core.frequency.cycles(job.delay);
                 let traffic = Traffic::new(buffer(), random(number), mix, store, pattern, delay);
-                let prefetched = pattern == Pattern::Sequential;
-                add(Thread::Traffic(traffic), if prefetched { &streaming } else { core });
+                add(Thread::Traffic(traffic));
             }
         }
         Work::Stream { kernel } => {
             for _ in 0..job.threads {
-                add(Thread::Triad(Triad::new(buffer(), kernel)), &streaming);
+                add(Thread::Triad(Triad::new(buffer(), kernel)));
             }
         }
+        Work::Embedding {} => {
+            for number in 0..job.threads {
+                add(Thread::Embedding(Embedding::new(buffer(), random(number))));
+            }
+        }
+        Work::Walk { size } => add(Thread::Walk(Walk::new(buffer(), random(0), size))),
         Work::Memo { instruction } => {
-            add(Thread::Memo(Memo::new(buffer(), random(0), instruction, BATCHES)), core);
+            add(Thread::Memo(Memo::new(buffer(), random(0), instruction, BATCHES)));
         }
     }
-    (threads, cores)
+    threads
 }
 
 /// Leave the caches as the kernels do after a long time: full of the lines that they have stored to.
 fn warm(machine: &mut Machine, threads: &mut Threads) {
     let host = &machine.spec().host;
     let lines = |bytes: u64| bytes / crate::addr::LINE_BYTES;
+    if let [Synthetic { kernel: Thread::Walk(walk), .. }] = &mut threads[..] {
+        // Each line drawn twelve times on average (one of 160,000 is not), or the LLC filled thrice.
+        let held = lines(host.l2.capacity.get()) + lines(host.llc.capacity().get());
+        for _ in 0..(walk.lines() * 12).min(held * 3) {
+            machine.warm(0, walk.draw(), false);
+        }
+        return;
+    }
     let storing: Vec<usize> = (0..threads.len()).filter(|thread| threads[*thread].kernel.stores()).collect();
     let Some(count) = std::num::NonZeroU64::new(storing.len() as u64) else { return };
     // Half as much again as the LLC holds: by then nearly every set of its hash is full (Poisson).

@@ -6,12 +6,19 @@
 //! ```
 //!
 //! L1 and L2 belong to a core; the LLC is a non-inclusive victim cache, as Intel's servers have had since
-//! Skylake (Intel SDM vol. 3; MICRO'23 section 2.2). Not modelled: instruction caches, prefetchers, sectors.
+//! Skylake (Intel SDM vol. 3; MICRO'23 section 2.2). Not modelled: instruction caches, sectors.
 
+mod entry;
 mod geometry;
+mod prefetch;
 mod private;
+mod replacement;
+mod slices;
 mod tags;
 
 pub use geometry::{CacheSpec, LlcSpec};
-pub use private::{Hit, Private};
-pub use tags::{Tags, Victim};
+pub use prefetch::{PrefetchSpec, Prefetchers, Wanted};
+pub use private::{Hit, Private, Snoop};
+pub use replacement::Replacement;
+pub use slices::{ClusterId, SliceId, Slices};
+pub use tags::{LineState, Tags, Victim};

@@ -12,6 +12,7 @@
 //! event that is due, so what it sends leaves in the order of time. Not modelled: the wrong
 //! path behind a branch; a row stands for all the micro-operations of its instruction.
 
+mod arrival;
 mod commit;
 mod dispatch;
 mod forward;
@@ -23,6 +24,7 @@ mod order;
 mod ports;
 mod posted;
 mod predictor;
+mod prefetch;
 mod stats;
 mod stores;
 mod timing;
@@ -35,11 +37,11 @@ use cxlab_access::{Marker, Phase};
 use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
-use crate::cache::{Private, Victim};
+use crate::cache::{Hit, LineState, Private, Snoop, Victim};
 use crate::config::HostSpec;
 use crate::error::ModelError;
 use crate::frontend::{Branch, Feed, Outcome, Step, Work};
-use crate::request::{CoreId, Op};
+use crate::request::{CoreId, Level, Op};
 
 use forward::Forwarding;
 use front::{Front, Slots};
@@ -48,6 +50,7 @@ use misses::Misses;
 use ports::ExecutionPorts;
 use posted::Posted;
 use predictor::Predictor;
+use prefetch::ReadAhead;
 pub use stats::{CoreStats, TimeSpent};
 use stores::StoreQueue;
 use timing::Timing;
@@ -67,8 +70,12 @@ pub trait Uncore {
     fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time) -> Result<RequestKey, ModelError>;
     /// The request has its fill buffer and leaves the core.
     fn depart(&mut self, key: RequestKey, at: Time);
+    /// Whether nothing should be read ahead to this level: the line has no memory, or its home agents are too full.
+    fn congested(&self, line: Hpa, level: Level) -> bool;
+    /// A core's changed line becomes known to the LLC; the core keeps it.
+    fn cleaned(&mut self, line: Hpa, at: Time);
     /// A line has left the core's caches.
-    fn victim(&mut self, victim: Victim, at: Time);
+    fn victim(&mut self, core: CoreId, victim: Victim, at: Time);
 }
 
 /// Why a core waits for an event.
@@ -124,6 +131,7 @@ pub struct Core {
     caches: Private,
     /// the last locked instruction: loads behind it wait for it
     lock: Option<order::Sequence>,
+    prefetch: Option<ReadAhead>,
     in_hand: Option<Step>,
     /// waits for an interrupt since then
     halted: Option<Time>,
@@ -160,6 +168,7 @@ impl Core {
             posted: Posted::default(),
             lock: None,
             caches: Private::new(&host.l1, &host.l2)?,
+            prefetch: ReadAhead::new(&host.prefetch),
             timing,
             in_hand: None,
             halted: None,
@@ -224,29 +233,31 @@ impl Core {
         self.misses.held()
     }
 
+    /// Whether the line is in the caches, and may be changed if it is stored to; it is touched.
+    pub(crate) fn touches(&mut self, line: Hpa, store: bool) -> bool {
+        self.caches.access(line, store) != Hit::Neither
+    }
+
     /// Have the line in the caches as if it had been touched before time began: what left them for it.
-    pub(crate) fn warm(&mut self, line: Hpa, store: bool) -> [Option<Victim>; 2] {
-        match self.caches.access(line, store) {
-            (crate::cache::Hit::Neither, _) => self.caches.fill(line, store),
-            (_, victim) => [victim, None],
-        }
+    pub(crate) fn warm(&mut self, line: Hpa, state: LineState) -> Option<Victim> {
+        self.caches.fill(line, state)
     }
 
-    /// Touch a line functionally, if the caches have it: what an L2 hit pushed out.
-    #[inline]
-    pub(crate) fn touch(&mut self, line: Hpa, store: bool) -> Option<Option<Victim>> {
-        let (hit, victim) = self.caches.access(line, store);
-        (hit != crate::cache::Hit::Neither).then_some(victim)
+    /// What the core may do with the line, if it has it.
+    #[must_use]
+    pub fn state(&self, line: Hpa) -> Option<LineState> {
+        self.caches.state(line)
     }
 
-    /// A line that was touched functionally comes from beyond: what left the caches for it.
-    pub(crate) fn bring(&mut self, line: Hpa, store: bool) -> [Option<Victim>; 2] {
-        self.caches.fill(line, store)
+    /// The home agent asks for the line: whether it was changed here; `None` if it is not here.
+    pub(crate) fn snoop(&mut self, line: Hpa, left: Snoop) -> Option<bool> {
+        self.stats.snoops.increment();
+        self.caches.snoop(line, left)
     }
 
     /// The line leaves the core's caches functionally.
     pub(crate) fn forget(&mut self, line: Hpa) {
-        self.caches.remove(line);
+        self.caches.snoop(line, Snoop::Invalidate);
     }
 
     /// The line's memory knows it, functionally.
@@ -400,6 +411,7 @@ impl Core {
         &mut self,
         line: Hpa,
         op: Op,
+        grant: LineState,
         latency: Time,
         now: Time,
         uncore: &mut U,
@@ -408,21 +420,14 @@ impl Core {
             self.stats.miss_latency.record(latency);
         }
         let waiters = if op.brings_line() {
-            let (waiters, store) = self.misses.returned(line);
-            for victim in self.caches.fill(line, store).into_iter().flatten() {
-                uncore.victim(victim, now);
-            }
+            let Some(waiters) = self.line_arrived(line, op, grant, now, uncore)? else { return Ok(()) };
             waiters
         } else {
             self.acknowledged(now);
+            self.buffer_returned(now, uncore);
             Waiters::default()
         };
-        if let Some(next) = self.misses.free_buffer() {
-            uncore.depart(next, now);
-            if let Some(store) = self.posted.has_buffer(next) {
-                self.stores.filled(store, now);
-            }
-        }
+        self.resume_prefetch(now, uncore)?;
         self.wake(waiters, now, uncore)
     }
 }

@@ -49,6 +49,8 @@ pub struct LineAccess {
     /// the first byte that is touched
     pub address: Hpa,
     pub store: bool,
+    /// stands for the address of the instruction
+    pub place: u64,
     /// a device's registers, not memory
     pub device: bool,
 }

@@ -11,6 +11,7 @@ pub mod addr;
 pub mod apps;
 pub mod bench;
 pub mod cache;
+pub mod coherence;
 pub mod config;
 pub mod core;
 pub mod cxl;

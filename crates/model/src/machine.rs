@@ -9,16 +9,18 @@
 //!
 //! The one place where `dram` and `cxl` meet. A read of DRAM costs four events of its own (home, memory, answer,
 //! fill) and what the channels ask for; a CXL read two more, the other socket three. Cores are of one socket.
-//! Not modelled: cores of the other socket, snoops between cores.
+//! Not modelled: cores of the other socket.
 
 mod core_loads;
 mod home;
+mod mesh;
 mod node;
 mod port;
 mod ports;
 mod region;
 mod retraining;
 mod shared;
+mod snoops;
 mod socket_link;
 mod timeline;
 mod warming;
@@ -28,7 +30,7 @@ use std::collections::VecDeque;
 use cxlab_kernel::{EventQueue, Slab, Time};
 
 use crate::addr::Hpa;
-use crate::config::{CoreSpec, MachineSpec};
+use crate::config::{HostSpec, MachineSpec};
 use crate::core::{Core, Pause, RequestKey};
 use crate::error::ModelError;
 use crate::frontend::Feeds;
@@ -36,6 +38,7 @@ use crate::request::{CoreId, NodeId, Op, Request};
 
 pub use core_loads::CoreLoads;
 pub use home::AddressRange;
+pub(crate) use mesh::Mesh;
 pub use node::{NodeStats, StageTimes};
 pub use port::PortStats;
 pub use region::Region;
@@ -93,7 +96,7 @@ pub enum Lacking {
 impl Machine {
     /// A machine at rest with `cores` cores, whose nodes are at these host physical addresses.
     pub fn new(spec: MachineSpec, cores: u16, ranges: &[AddressRange]) -> Result<Machine, ModelError> {
-        let each = vec![spec.host.core.clone(); usize::from(cores)];
+        let each = vec![spec.host.clone(); usize::from(cores)];
         Machine::with_cores(spec, &each, ranges)
     }
 
@@ -104,27 +107,24 @@ impl Machine {
         ranges: &[AddressRange],
         regions: &[Region],
     ) -> Result<Machine, ModelError> {
-        let each = vec![spec.host.core.clone(); usize::from(cores)];
+        let each = vec![spec.host.clone(); usize::from(cores)];
         Machine::build(spec, &each, ranges, regions)
     }
 
-    /// As [`Machine::new`], with cores that may differ.
-    pub fn with_cores(spec: MachineSpec, cores: &[CoreSpec], ranges: &[AddressRange]) -> Result<Machine, ModelError> {
+    /// As [`Machine::new`], with cores that may differ, each as this host has it.
+    pub fn with_cores(spec: MachineSpec, cores: &[HostSpec], ranges: &[AddressRange]) -> Result<Machine, ModelError> {
         Machine::build(spec, cores, ranges, &[])
     }
 
     fn build(
         spec: MachineSpec,
-        cores: &[CoreSpec],
+        cores: &[HostSpec],
         ranges: &[AddressRange],
         regions: &[Region],
     ) -> Result<Machine, ModelError> {
         let inconsistent = |cause| ModelError::Inconsistent { file: spec.name.clone(), cause };
-        let core = |(id, core): (usize, &CoreSpec)| {
-            let host = crate::config::HostSpec { core: core.clone(), ..spec.host.clone() };
-            Core::new(CoreId(id as u16), &host).map_err(inconsistent)
-        };
-        let cores = cores.iter().enumerate().map(core).collect::<Result<Vec<_>, _>>()?;
+        let core = |(id, host)| Core::new(CoreId(id), host).map_err(inconsistent);
+        let cores = (0..).zip(cores).map(core).collect::<Result<Vec<_>, _>>()?;
         let mut ports = Vec::new();
         let node = |(number, node)| {
             let region = regions.iter().find(|region| usize::from(region.node) == number);
@@ -132,7 +132,7 @@ impl Machine {
         };
         let nodes = spec.nodes.iter().enumerate().map(node).collect::<Result<Vec<_>, _>>().map_err(inconsistent)?;
         let ranges: Vec<_> = ranges.iter().copied().chain(regions.iter().map(Region::range)).collect();
-        let home = Home::new(&spec, &ranges).map_err(inconsistent)?;
+        let home = Home::new(&spec, cores.len() as u16, &ranges).map_err(inconsistent)?;
         let pauses = vec![Pause::Behind; cores.len()];
         let loads = vec![CoreLoads::default(); cores.len()];
         let socket_link = spec.socket_link.as_ref().map(SocketLink::new);
@@ -274,6 +274,7 @@ impl Machine {
                     self.ready.push_back(core);
                 }
             }
+            Event::Home(key) => self.shared.look_up(now, key, &mut self.cores),
             event => self.shared.happen(now, event),
         }
         Ok(())
@@ -281,15 +282,28 @@ impl Machine {
 
     /// Have a line in `core`'s caches, and what leaves for it in the LLC, as if it had been touched before.
     pub fn warm(&mut self, core: usize, line: Hpa, store: bool) {
-        for victim in self.cores[core].warm(line, store).into_iter().flatten() {
+        if !self.cores[core].touches(line, store) {
+            self.bring(core, line, store);
+        }
+    }
+
+    /// A line that `core` lacks comes from beyond, in no time.
+    fn bring(&mut self, core: usize, line: Hpa, store: bool) {
+        let id = CoreId(core as u16);
+        let state = self.shared.claim(line, id, store, &mut self.cores);
+        if let Some(victim) = self.cores[core].warm(line, state) {
+            if let Some(filter) = &mut self.shared.home.filter {
+                filter.left(victim.line, id);
+            }
             let _written_before_time_began = self.shared.home.take_in(victim);
         }
     }
 
-    /// Let statistics of nodes, ports and links begin here.
+    /// Let statistics of cores, nodes, ports and links begin here.
     pub fn clear_stats(&mut self, now: Time) {
         self.since = now;
         self.loads.fill(CoreLoads::default());
+        self.cores.iter_mut().for_each(|core| core.stats = crate::core::CoreStats::default());
         self.shared.home.clear_stats();
         self.shared.nodes.iter_mut().for_each(Node::clear_stats);
         self.shared.ports.iter_mut().for_each(Port::clear_stats);
@@ -314,7 +328,8 @@ impl Machine {
         } else if request.op == Op::Load {
             self.loads[core].count_llc(&request, latency);
         }
-        self.cores[core].fill(request.line, request.op, latency, now, &mut self.shared)?;
+        self.shared.served(now, request.line);
+        self.cores[core].fill(request.line, request.op, request.grant, latency, now, &mut self.shared)?;
         Ok(core)
     }
 

@@ -8,6 +8,15 @@
 use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
+use crate::cache::{LineState, SliceId};
+use crate::core::RequestKey;
+
+/// Where a prefetched line comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    L2,
+    Llc,
+}
 
 /// Why a line travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +25,8 @@ pub enum Op {
     Load,
     /// a store wants to own the line (read for ownership)
     Own,
+    /// read ahead, into L2 or into the LLC alone
+    Prefetch(Level),
     /// a line is written past the caches (movnt): posted, the home agent finishes it
     NonTemporal,
     /// a part of a line is: its memory has to read the line first
@@ -36,7 +47,7 @@ impl Op {
     /// The core waits for the line; else for the home agent's word that it has taken over.
     #[must_use]
     pub fn brings_line(self) -> bool {
-        matches!(self, Op::Load | Op::Own)
+        matches!(self, Op::Load | Op::Own | Op::Prefetch(_))
     }
 
     /// From the home agent to the memory, with data.
@@ -73,6 +84,7 @@ macro_rules! stages {
 stages! {
     FillBuffer "fill_buffer" "waiting for a fill buffer of the core",
     ToHome "to_home" "L1 and L2 look-up, mesh to the LLC slice and home agent, LLC and snoop filter look-up",
+    Snoop "snoop" "other cores are asked for the line, or told to forget it",
     HomeQueue "home_queue" "waiting for an entry of the home agent's table of requests",
     HomeToMemory "home_to_memory" "mesh from the home agent to the memory controller, root port or socket link",
     SocketLinkOut "socket_link_out" "socket-to-socket link, towards the other socket: queueing, serialisation, flight",
@@ -99,6 +111,12 @@ pub struct Request {
     pub core: CoreId,
     /// which node its memory is of
     pub node: NodeId,
+    /// which LLC slice, and so which home agent, is its line's
+    pub slice: SliceId,
+    /// what its core may do with the line, once the home agent has said so
+    pub grant: LineState,
+    /// who waits behind it for the same line
+    pub behind: Option<RequestKey>,
     /// it has an entry of the home agent's table of requests, so it goes to memory
     pub entered: bool,
     /// when the core had the address
@@ -116,10 +134,36 @@ pub struct CoreId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeId(pub u16);
 
+/// Where a line is at home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HomeId {
+    pub node: NodeId,
+    pub slice: SliceId,
+}
+
 impl Request {
     #[must_use]
-    pub fn new(line: Hpa, op: Op, core: CoreId, node: NodeId, born: Time) -> Request {
-        Request { line, op, core, node, entered: false, born, last: born, spans: [Time::ZERO; Stage::ALL.len()] }
+    pub fn new(line: Hpa, op: Op, core: CoreId, home: HomeId, born: Time) -> Request {
+        let HomeId { node, slice } = home;
+        Request {
+            line,
+            op,
+            core,
+            node,
+            slice,
+            grant: LineState::Exclusive,
+            behind: None,
+            entered: false,
+            born,
+            last: born,
+            spans: [Time::ZERO; Stage::ALL.len()],
+        }
+    }
+
+    /// Where its line is at home.
+    #[must_use]
+    pub fn home(&self) -> HomeId {
+        HomeId { node: self.node, slice: self.slice }
     }
 
     /// `stage` ends at `at`.

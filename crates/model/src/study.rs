@@ -14,7 +14,7 @@ use cxlab_kernel::{Bytes, Stream, Time};
 
 use crate::MachineSpec;
 use crate::apps::Region;
-use crate::config::{CoreSpec, Sourced};
+use crate::config::{HostSpec, Sourced};
 use crate::error::ModelError;
 use crate::machine::Machine;
 use crate::os::policy::{NoTiering, NumaBalancing, NumaBalancingSpec, Tiering, Tpp, TppSpec};
@@ -44,6 +44,8 @@ impl Session {
         let mut machine = MachineSpec::load(&spec.machine)?;
         spec.check(&machine).map_err(inconsistent)?;
         divide_caches(&mut machine, spec.caches_divided_by);
+        // Pages are 4 KiB of anywhere: a stream in physical memory ends with each.
+        machine.host.prefetch.enabled = Sourced::new(false, "a study");
         let frames = machine.nodes.iter().map(|node| spec.capacity.get(&node.name).copied().unwrap_or(0)).collect();
         let tiering = match spec.tiering {
             TieringKind::None => Tiering::None(NoTiering::default()),
@@ -55,12 +57,12 @@ impl Session {
         let mut cores = Vec::new();
         for (number, process) in spec.processes.iter().enumerate() {
             start(&mut system, spec, number, &machine).map_err(inconsistent)?;
-            let core = core_for(&machine.host.core, process);
+            let core = core_for(&machine.host, process);
             cores.extend(std::iter::repeat_n(core, usize::from(process.threads)));
         }
         if kswapd {
             system.start_kswapd();
-            cores.push(machine.host.core.clone());
+            cores.push(machine.host.clone());
         }
         let machine = Machine::with_cores(machine, &cores, &system.ranges())?;
         Ok(Session { spec: spec.clone(), machine, system, now: Time::ZERO })
@@ -150,12 +152,13 @@ fn populate(system: &mut System, process: usize, spec: &StudySpec) -> Result<(),
 }
 
 /// A core whose program streams keeps the lines under way that its prefetchers would.
-fn core_for(core: &CoreSpec, process: &ProcessSpec) -> CoreSpec {
+fn core_for(host: &HostSpec, process: &ProcessSpec) -> HostSpec {
+    let mut host = host.clone();
     if process.app.streams() {
-        CoreSpec { fill_buffers: core.stream_lines.clone(), ..core.clone() }
-    } else {
-        core.clone()
+        let lines = host.prefetch.lines_under_way();
+        host.core.fill_buffers = Sourced::new(lines, "superqueue and prefetches into the LLC");
     }
+    host
 }
 
 fn divide_caches(machine: &mut MachineSpec, by: u32) {

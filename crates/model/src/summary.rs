@@ -56,6 +56,9 @@ pub struct NodeSummary {
     pub loads: u64,
     /// lines read for stores, to own them
     pub stores: u64,
+    /// lines read ahead by prefetchers
+    #[serde(default)]
+    pub prefetches: u64,
     /// load to use; `None` where no load came
     pub mean_load_latency_ns: Option<f64>,
     /// where a load's time goes, the mean for each stage that takes any, in the order of its way; the sum is

@@ -309,7 +309,8 @@ fn a_series_loses_nothing_but_resolution() {
     let (times, loads) = (column("time_s"), column("dram_loads"));
     assert!(times.is_sorted() && times.len() > 1_000 && times.len() <= 2_048, "{} rows", times.len());
     let counted: f64 = loads.iter().sum();
-    assert!(counted > 0.999 * 300_000.0 && counted <= 300_000.0, "{counted}");
+    // At the end the load queue's 192 are under way, and the last interval of 20 us, 154 loads of 130 ns, is no row yet.
+    assert!((300_000.0 - 192.0 - 155.0..=300_000.0).contains(&counted), "{counted}");
     assert_eq!(column("dram_read_bytes").iter().sum::<f64>(), 64.0 * counted);
     assert_eq!(column("cxl_loads").iter().sum::<f64>(), 0.0);
 }

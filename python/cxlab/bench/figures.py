@@ -80,14 +80,16 @@ class Figure:
 
 
 def _job(have: Mapping[str, Any]) -> dict[str, Any]:
-    """A run: `memo` or `stream` where the row says so, else load threads with a latency thread."""
+    """A run: `memo`, `size` (a walk) or `stream` where the row says so, else load threads with a latency thread."""
     node, memo = have["node"], have.get("memo")
     placement = Placement.parse(None, None, node) if "=" in node else Placement.parse(node, None, None)
-    threads = 0 if memo else have.get("threads", 16)
+    threads = 0 if memo or "size" in have else have.get("threads", 16)
     mix, store = Mix.parse(have.get("mix", "1:0")), have.get("store", "ordinary")
     workload = Workload(have["machine"], placement, threads, mix, store)
     if memo:
         return workload.job_of({"memo": {"instruction": memo}})
+    if "size" in have:
+        return workload.job_of({"walk": {"size": have["size"]}})
     if "stream" in have:
         return workload.job_of({"stream": {"kernel": have["stream"]}})
     return workload.job(have.get("delay", 0))

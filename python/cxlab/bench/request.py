@@ -8,6 +8,10 @@ from typing import Any
 
 #: Intel MLC's inject delays as the EuroSys'24 artifact ran them [core cycles]; 0 is the peak, 20000 is idle.
 DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
+#: lat_mem_rd's buffers, 1 KiB to 1 GiB
+SIZES = tuple(
+    f"{1 << step % 10} {unit}" for step in range(21) for unit in [("KiB", "MiB", "GiB")[step // 10]]
+)
 #: of the model's random streams
 SEED = 1
 
@@ -90,6 +94,20 @@ def _share(part: str) -> tuple[str, int]:
     return name.strip(), int(weight)
 
 
+def parse_size(text: str) -> str:
+    """A size as the model writes it, ``32 MiB``, from ``32MiB`` or ``32 MiB``.
+
+    Raises:
+        BenchError: it is no whole number with a unit.
+
+    """
+    for unit in ("KiB", "MiB", "GiB"):
+        number = text.removesuffix(unit).strip()
+        if text.endswith(unit) and number.isdecimal():
+            return f"{int(number)} {unit}"
+    raise BenchError(f"`{text}` is no size; valid: a whole number of KiB, MiB or GiB, as 32MiB")
+
+
 @dataclass(frozen=True)
 class Workload:
     """What load threads and the latency thread do."""
@@ -101,6 +119,8 @@ class Workload:
     store: str = "ordinary"
     pattern: str = "sequential"
     latency_thread: bool = True
+    #: of the cores; as the host file has them where it is ``None``
+    prefetch: bool | None = None
 
     def job(self, delay: int) -> dict[str, Any]:
         """The model's job for one delay [core cycles]."""
@@ -124,6 +144,7 @@ class Workload:
             "threads": self.threads,
             "delay": delay,
             "work": work,
+            "prefetch": self.prefetch,
             "seed": SEED,
         }
 

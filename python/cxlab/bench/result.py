@@ -76,6 +76,36 @@ def stages_table(point: Point) -> Table:
     return table
 
 
+def embedding_table(result: Result) -> Table:
+    """One row a number of threads: throughput, and where the loads waited (CXL-DMSim's table IV)."""
+    table = Table(title=f"{result.workload.machine}, {result.workload.placement}", title_justify="left")
+    headings = (
+        "threads",
+        "queries/s",
+        "[MB/s]",
+        "load to use [ns]",
+        "L3 miss [ns]",
+        "LSQ full",
+        "root port [ns]",
+    )
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for point in result.points:
+        stages = point["stages_ns"]
+        before = stages.get("fill_buffer", 0.0) + stages.get("to_home", 0.0)
+        point["l3_miss_latency_ns"] = point["latency_ns"] - before
+        table.add_row(
+            str(point["threads"]),
+            f"{point['queries_per_second']:.3g}",
+            f"{point['bandwidth_mb_s']:.0f}",
+            f"{point['latency_ns']:.0f}",
+            f"{point['l3_miss_latency_ns']:.0f}",
+            str(point["lsq_full_events"]),
+            f"{stages.get('root_port_queue', 0.0):.0f}",
+        )
+    return table
+
+
 def points_table(result: Result, key: str) -> Table:
     """One row a point, `key` first: bandwidth, latency, row hits, links, queues."""
     table = Table(title=f"{result.workload.machine}, {result.workload.placement}", title_justify="left")

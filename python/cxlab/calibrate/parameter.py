@@ -101,7 +101,7 @@ def _usual(files: MachineFiles, series: Sequence[tuple[str, int]]) -> list[str]:
             chosen.append("host.mesh.home_to_memory")
         chosen.append(f"{node}.queues" if _queues(files, node) else f"{node}.bandwidth")
     if any(0 < threads < FEW_THREADS for _, threads in series):
-        chosen.append("host.core.stream_lines")
+        chosen.append("host.prefetch.llc_lines")
     return list(dict.fromkeys(chosen))
 
 

@@ -1,10 +1,11 @@
 """``cxlab bench``: microbenchmarks on a simulated machine.
 
-latency          one chase, where its time goes
+latency          one chase, where its time goes; over buffers of given sizes: lat_mem_rd
 loaded-latency   Intel MLC's: load threads at an inject delay, one latency thread; --sweep gives the curve
 bandwidth        all threads at full speed
 stream           the four kernels of STREAM
 memo             ld, nt-ld, st, nt-st, 16 at a time (MICRO'23)
+embedding        embedding reduction with 12 and 48 threads (MERCI)
 mess             loaded latency over a family of mixes
 """
 
@@ -18,7 +19,7 @@ from typing import Any, TypeVar
 import click
 
 from cxlab.bench import plot, result, sweep
-from cxlab.bench.request import DELAYS, BenchError, Mix, Placement, Workload
+from cxlab.bench.request import DELAYS, SIZES, BenchError, Mix, Placement, Workload, parse_size
 from cxlab.bench.result import Result
 from cxlab.cli import bench_host
 from cxlab.cli.output import JSON_FILE, PLOT_FILE
@@ -57,6 +58,11 @@ def where(command: F) -> F:
             click.option("--interleave", metavar="NODES", help="Page by page over these nodes: dram,cxl."),
             click.option(
                 "--weighted-interleave", metavar="NODE=N,..", help="Page by page by weight: dram=3,cxl=1."
+            ),
+            click.option(
+                "--prefetch/--no-prefetch",
+                default=None,
+                help="Prefetchers of the cores on or off.  [default: as the machine's host file]",
             ),
             click.option("--json", "json_file", type=JSON_FILE, help="Write the result as JSON."),
         )
@@ -116,9 +122,31 @@ def command() -> None:
 
 @command.command("latency", help="One thread in a random chase: load to use, and where the time goes.")
 @where
-def latency(machine: str, placement: Placement, json_file: Path | None) -> None:
-    """One point without load."""
-    workload = Workload(machine, placement, threads=0)
+@click.option(
+    "--size", "sizes", multiple=True, help="Walk over so much memory from warm caches: 32MiB. Repeatable."
+)
+@click.option("--sweep", "whole", is_flag=True, help="Sizes of 1 KiB to 1 GiB: the curve of lat_mem_rd.")
+def latency(
+    machine: str,
+    placement: Placement,
+    prefetch: bool | None,
+    json_file: Path | None,
+    sizes: tuple[str, ...],
+    whole: bool,
+) -> None:
+    """One point without load, or a point for each size."""
+    workload = Workload(machine, placement, threads=0, prefetch=prefetch)
+    if whole or sizes:
+        if whole and sizes:
+            raise BenchError("give either --size or --sweep")
+        walked = SIZES if whole else tuple(parse_size(size) for size in sizes)
+        jobs = [workload.job_of({"walk": {"size": size}}) for size in walked]
+        outcome = Result("latency", workload, sweep.run(jobs, "latency"))
+        for size, point in zip(walked, outcome.points, strict=True):
+            point["size"] = size
+            click.echo(f"{size:>10}\t{point['latency_ns']:8.2f} ns")
+        finish(outcome, json_file)
+        return
     outcome = Result("latency", workload, sweep.run([workload.job(0)], "latency"))
     click.echo(f"{machine}, {placement}: {outcome.points[0]['latency_ns']:.1f} ns")
     result.console().print(result.stages_table(outcome.points[0]))
@@ -136,6 +164,7 @@ def latency(machine: str, placement: Placement, json_file: Path | None) -> None:
 def loaded_latency(
     machine: str,
     placement: Placement,
+    prefetch: bool | None,
     json_file: Path | None,
     threads: int,
     mix: str,
@@ -149,7 +178,7 @@ def loaded_latency(
     """A point or a curve."""
     if (delay is None) != whole:
         raise BenchError("give exactly one of --delay N and --sweep")
-    workload = Workload(machine, placement, threads, Mix.parse(mix), store, pattern)
+    workload = Workload(machine, placement, threads, Mix.parse(mix), store, pattern, prefetch=prefetch)
     delays = DELAYS if delay is None else (delay,)
     outcome = Result(
         "loaded-latency", workload, sweep.run([workload.job(d) for d in delays], "loaded latency")
@@ -169,6 +198,7 @@ def loaded_latency(
 def bandwidth(
     machine: str,
     placement: Placement,
+    prefetch: bool | None,
     json_file: Path | None,
     threads: int,
     mix: str,
@@ -176,7 +206,9 @@ def bandwidth(
     pattern: str,
 ) -> None:
     """One point without delay and without a latency thread."""
-    workload = Workload(machine, placement, threads, Mix.parse(mix), store, pattern, latency_thread=False)
+    workload = Workload(
+        machine, placement, threads, Mix.parse(mix), store, pattern, latency_thread=False, prefetch=prefetch
+    )
     outcome = Result("bandwidth", workload, sweep.run([workload.job(0)], "bandwidth"))
     for point in outcome.points:
         point["mix"] = mix
@@ -197,19 +229,37 @@ def each(bench: str, workload: Workload, key: str, values: tuple[str, ...], json
 @command.command("stream", help="STREAM's copy, scale, add and triad, counted as STREAM counts.")
 @where
 @click.option("--threads", default=16, show_default=True, type=click.IntRange(1, 64))
-def stream(machine: str, placement: Placement, json_file: Path | None, threads: int) -> None:
+def stream(
+    machine: str, placement: Placement, prefetch: bool | None, json_file: Path | None, threads: int
+) -> None:
     """Four points."""
-    workload = Workload(machine, placement, threads)
+    workload = Workload(machine, placement, threads, prefetch=prefetch)
     each("stream", workload, "kernel", ("copy", "scale", "add", "triad"), json_file)
+
+
+@command.command("embedding", help="Embedding reduction (MERCI): rows gathered at random and added up.")
+@where
+@click.option("--threads", "counts", default=(12, 48), show_default=True, multiple=True, type=int)
+def embedding(
+    machine: str, placement: Placement, prefetch: bool | None, json_file: Path | None, counts: tuple[int, ...]
+) -> None:
+    """A point for each number of threads."""
+    workloads = [Workload(machine, placement, count, prefetch=prefetch) for count in counts]
+    points = sweep.run([workload.job_of({"embedding": {}}) for workload in workloads], "embedding")
+    outcome = Result("embedding", workloads[0], points)
+    for count, point in zip(counts, outcome.points, strict=True):
+        point["threads"] = count
+    result.console().print(result.embedding_table(outcome))
+    finish(outcome, json_file)
 
 
 @command.command(
     "memo", help="ld, nt-ld, st, nt-st: 16 random accesses to flushed lines, time over 16 (MICRO'23)."
 )
 @where
-def memo(machine: str, placement: Placement, json_file: Path | None) -> None:
+def memo(machine: str, placement: Placement, prefetch: bool | None, json_file: Path | None) -> None:
     """Four points."""
-    workload = Workload(machine, placement, threads=0)
+    workload = Workload(machine, placement, threads=0, prefetch=prefetch)
     each("memo", workload, "instruction", ("ld", "nt-ld", "st", "nt-st"), json_file)
 
 
@@ -224,6 +274,7 @@ def memo(machine: str, placement: Placement, json_file: Path | None) -> None:
 def mess(
     machine: str,
     placement: Placement,
+    prefetch: bool | None,
     json_file: Path | None,
     threads: int,
     mixes: str,
@@ -233,7 +284,8 @@ def mess(
 ) -> None:
     """A curve for each mix."""
     family = [
-        Workload(machine, placement, threads, Mix.parse(mix.strip()), store) for mix in mixes.split(",")
+        Workload(machine, placement, threads, Mix.parse(mix.strip()), store, prefetch=prefetch)
+        for mix in mixes.split(",")
     ]
     jobs = [workload.job(delay) for workload in family for delay in DELAYS]
     points = sweep.run(jobs, "mess")

@@ -1,5 +1,6 @@
 //! What a point is asked to do, as it crosses from the command line; checked against its machine.
 
+use cxlab_kernel::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::MachineSpec;
@@ -18,6 +19,9 @@ pub struct Job {
     /// inject delay after every four loads or stores [core cycles]
     pub delay: u64,
     pub work: Work,
+    /// prefetchers on or off; as the host file has them where it is not said
+    #[serde(default)]
+    pub prefetch: Option<bool>,
     pub seed: u64,
 }
 
@@ -36,6 +40,10 @@ pub enum Work {
     LoadedLatency { mix: Mix, store: Store, pattern: Pattern, latency_thread: bool },
     /// STREAM (McCalpin)
     Stream { kernel: StreamKernel },
+    /// embedding reduction (MERCI): rows of a table gathered at random and added up
+    Embedding {},
+    /// one thread in a random chase over the first `size` bytes of its buffer, from warm caches (LMbench's lat_mem_rd)
+    Walk { size: Bytes },
     /// batches of 16 random accesses to flushed lines (MICRO'23, 4.1)
     Memo { instruction: Instruction },
 }
@@ -95,7 +103,13 @@ impl Job {
                 mix.check(store)?;
                 u16::from(latency_thread)
             }
-            Work::Stream { .. } => 0,
+            Work::Stream { .. } | Work::Embedding {} => 0,
+            Work::Walk { size } => {
+                if !(1 << 10..=1 << 32).contains(&size.get()) {
+                    return Err(format!("a walk over {size}; valid: 1 KiB to 4 GiB"));
+                }
+                1
+            }
             Work::Memo { .. } => 1,
         };
         let threads = self.threads + extra;

@@ -1,9 +1,11 @@
 //! The kernels: what a latency thread, a load thread, STREAM and memo do.
 
-use cxlab_kernel::{Stream, Time};
+use cxlab_kernel::{Bytes, Stream, Time};
 
 use super::buffers::Buffer;
+use super::embedding::Embedding;
 use super::job::{Instruction, Mix, Pattern, Store, StreamKernel};
+use crate::addr::{Hpa, LINE_BYTES};
 use crate::frontend::{Action, Kernel};
 
 /// What a core runs.
@@ -13,13 +15,15 @@ pub enum Thread {
     Traffic(Traffic),
     Triad(Triad),
     Memo(Memo),
+    Walk(Walk),
+    Embedding(Embedding),
 }
 
 impl Thread {
     /// Whether it leaves changed lines in the caches for long.
     pub fn stores(&self) -> bool {
         match self {
-            Thread::Chase(_) | Thread::Memo(_) => false,
+            Thread::Chase(_) | Thread::Memo(_) | Thread::Walk(_) | Thread::Embedding(_) => false,
             Thread::Traffic(traffic) => traffic.mix.writes > 0 && traffic.store == Store::Ordinary,
             Thread::Triad(_) => true,
         }
@@ -34,12 +38,16 @@ impl Kernel for Thread {
             Thread::Traffic(traffic) => traffic.act(),
             Thread::Triad(triad) => triad.act(),
             Thread::Memo(memo) => memo.act(),
+            Thread::Walk(walk) => walk.act(),
+            Thread::Embedding(embedding) => embedding.act(),
         }
     }
 
     fn settled(&mut self, at: Time) {
-        if let Thread::Memo(memo) = self {
-            memo.settled(at);
+        match self {
+            Thread::Memo(memo) => memo.settled(at),
+            Thread::Walk(walk) => walk.settled(at),
+            Thread::Chase(_) | Thread::Traffic(_) | Thread::Triad(_) | Thread::Embedding(_) => {}
         }
     }
 }
@@ -58,6 +66,56 @@ impl Chase {
 
     fn act(&mut self) -> Action {
         Action::Chase(self.buffer.line(self.random.below(self.buffer.lines())))
+    }
+}
+
+/// A chase of known length over the first lines of a buffer, at random: what lat_mem_rd and MLC read off a buffer's size.
+/// Each line is drawn anew; a cyclic permutation would find nothing in an LRU cache that is a little too small.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    buffer: Buffer,
+    lines: u64,
+    random: Stream,
+    left: u64,
+    begun: Option<Time>,
+    /// of all its loads
+    pub time: Option<Time>,
+}
+
+impl Walk {
+    pub const LOADS: u64 = 20_000;
+
+    pub fn new(buffer: Buffer, random: Stream, size: Bytes) -> Walk {
+        let lines = size.get() / LINE_BYTES;
+        Walk { buffer, lines, random, left: Self::LOADS, begun: None, time: None }
+    }
+
+    /// Lines of the buffer that it walks over.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// The next line.
+    pub fn draw(&mut self) -> Hpa {
+        self.buffer.line(self.random.below(self.lines))
+    }
+
+    fn act(&mut self) -> Action {
+        if self.time.is_some() {
+            return Action::End;
+        }
+        if self.begun.is_none() || self.left == 0 {
+            return Action::Settle;
+        }
+        self.left -= 1;
+        Action::Chase(self.draw())
+    }
+
+    fn settled(&mut self, at: Time) {
+        match self.begun {
+            None => self.begun = Some(at),
+            Some(begun) => self.time = Some(at - begun),
+        }
     }
 }
 

@@ -7,8 +7,9 @@ use cxlab_kernel::statistic::{Entry, Group, Value};
 use serde::Serialize;
 
 use super::Threads;
+use super::embedding::Embedding;
 use super::job::{Job, Work};
-use super::kernels::{Memo, Thread};
+use super::kernels::{Memo, Thread, Walk};
 use crate::addr::LINE_BYTES;
 use crate::machine::{Machine, PortStats, StageTimes};
 use crate::request::{NodeId, Stage};
@@ -20,7 +21,8 @@ type Statistics = BTreeMap<&'static str, Value>;
 pub struct Point {
     /// inject delay [core cycles]
     pub delay: u64,
-    /// of the latency thread; of all loads where there is none; `memo`: median batch over 16 accesses
+    /// of the latency thread; of all loads where there is none; `memo`: median batch over 16 accesses;
+    /// a walk: its time over its loads, hits included
     pub latency_ns: Option<f64>,
     /// where that latency goes; the sum is `latency_ns`
     pub stages_ns: BTreeMap<&'static str, f64>,
@@ -28,6 +30,10 @@ pub struct Point {
     pub bandwidth_mb_s: f64,
     pub read_mb_s: f64,
     pub write_mb_s: f64,
+    /// `embedding`: of all threads
+    pub queries_per_second: Option<f64>,
+    /// dispatch waited for the load or the store queue, all cores
+    pub lsq_full_events: u64,
     pub simulated_us: f64,
     /// samples of the latency
     pub loads: u64,
@@ -75,7 +81,7 @@ impl Point {
             .map(|(id, _)| (machine.spec().nodes[usize::from(id.0)].name.clone(), NodePoint::of(machine, *id)))
             .collect();
         let sum = |of: fn(&crate::machine::NodeStats) -> u64| machine.nodes().map(|(stats, _)| of(stats)).sum::<u64>();
-        let (reads, writes) = (sum(|node| node.lines_read()), sum(|node| node.write_backs.get()));
+        let (reads, writes) = (sum(crate::machine::NodeStats::lines_read), sum(|node| node.write_backs.get()));
         let (loads, stages) = watched(job, machine);
         let mut point = Point {
             delay: job.delay,
@@ -84,6 +90,8 @@ impl Point {
             bandwidth_mb_s: rate(reads + writes),
             read_mb_s: rate(reads),
             write_mb_s: rate(writes),
+            queries_per_second: None,
+            lsq_full_events: machine.cores().iter().map(|core| core.stats.lsq_full.get()).sum(),
             simulated_us: elapsed.as_ns() / 1e3,
             loads,
             nodes,
@@ -95,9 +103,11 @@ impl Point {
         };
         match job.work {
             Work::LoadedLatency { .. } => {}
+            Work::Embedding {} => point.queries_per_second = Some(queries(machine)),
             // A store is one line read for ownership and, by STREAM, one line of result.
             Work::Stream { .. } => point.bandwidth_mb_s = rate(reads),
             Work::Memo { .. } => point.latency_ns = median_access(threads),
+            Work::Walk { .. } => point.latency_ns = mean_step(threads),
         }
         point
     }
@@ -126,6 +136,17 @@ fn median_access(threads: &Threads) -> Option<f64> {
     let mut batches = memo.batches.clone();
     batches.sort();
     batches.get(batches.len() / 2).map(|batch| batch.as_ns() / Memo::BATCH as f64)
+}
+
+/// By what the program loaded: lines that were read ahead for nothing are no queries.
+fn queries(machine: &Machine) -> f64 {
+    let lines: u64 = machine.cores().iter().map(|core| core.stats.loads.get()).sum();
+    lines as f64 / (Embedding::ROW * Embedding::GATHERED) as f64 / machine.counted().as_seconds()
+}
+
+fn mean_step(threads: &Threads) -> Option<f64> {
+    let Thread::Walk(walk) = &threads.first()?.kernel else { return None };
+    walk.time.map(|time| time.as_ns() / Walk::LOADS as f64)
 }
 
 impl NodePoint {

@@ -1,9 +1,9 @@
-//! Geometry: capacity, ways, latency; what a cache's tags are built from.
+//! Geometry: capacity, ways, latency, policy; what a cache's tags are built from.
 
 use cxlab_kernel::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
-use super::Tags;
+use super::{Replacement, Tags};
 use crate::addr::LINE_BYTES;
 use crate::config::{Cycles, Sourced};
 
@@ -13,6 +13,7 @@ use crate::config::{Cycles, Sourced};
 pub struct CacheSpec {
     pub capacity: Sourced<Bytes>,
     pub ways: Sourced<u32>,
+    pub replacement: Sourced<Replacement>,
     /// load to use, from the address to the data [core cycles]
     pub latency: Sourced<Cycles>,
 }
@@ -25,37 +26,44 @@ pub struct LlcSpec {
     /// capacity of one slice [B]
     pub slice_capacity: Sourced<Bytes>,
     pub ways: Sourced<u32>,
-    /// load to use of a hit, from the address to the data
+    pub replacement: Sourced<Replacement>,
+    /// load to use of a hit, from the address to the data: the mean over the slices of the core's own cluster
     pub latency: Sourced<Time>,
 }
 
-fn sets(capacity: Bytes, ways: u32, what: &str) -> Result<usize, String> {
-    let lines = capacity.get() / LINE_BYTES;
-    let ways_ok = ways > 0 && ways <= Tags::MOST_WAYS;
-    if !ways_ok || lines == 0 || !lines.is_multiple_of(u64::from(ways)) || !capacity.get().is_multiple_of(LINE_BYTES) {
-        let most = Tags::MOST_WAYS;
-        return Err(format!(
-            "{what}: {capacity} in {ways} ways is no whole number of sets; valid: 1 to {most} ways of 64 B lines"
-        ));
-    }
-    Ok((lines / u64::from(ways)) as usize)
+/// Sets of a cache that is indexed with the low bits of a line's number.
+fn sets(capacity: Bytes, ways: u32, what: &str) -> Result<u64, String> {
+    let most = Tags::MOST_WAYS;
+    let row = u64::from(ways) * LINE_BYTES;
+    let sets = capacity.get().checked_div(row).filter(|sets| sets * row == capacity.get() && sets.is_power_of_two());
+    sets.filter(|_| ways <= most).ok_or_else(|| {
+        format!("{what}: {capacity} in {ways} ways is no power of two of sets; valid: 1 to {most} ways of 64 B lines")
+    })
 }
 
 impl CacheSpec {
+    pub(super) fn sets(&self, what: &str) -> Result<u64, String> {
+        sets(*self.capacity, *self.ways, what)
+    }
+
     /// Empty tags of this geometry; the error names the cache.
     pub fn tags(&self, what: &str) -> Result<Tags, String> {
-        Ok(Tags::new(sets(*self.capacity, *self.ways, what)?, *self.ways))
+        Ok(Tags::new(self.sets(what)? as usize, *self.ways, *self.replacement))
     }
 }
 
 impl LlcSpec {
-    /// Empty tags of all slices: sets of slice 0, then of slice 1, and so on.
-    pub fn tags(&self) -> Result<Tags, String> {
-        if *self.slices == 0 {
-            return Err("llc: 0 slices; valid: 1 or more".into());
+    /// Sets of one slice.
+    pub(super) fn sets(&self) -> Result<u64, String> {
+        sets(*self.slice_capacity, *self.ways, "llc")
+    }
+
+    /// What must hold for there to be slices.
+    pub fn check(&self) -> Result<(), String> {
+        if !(1..=1024).contains(&*self.slices) {
+            return Err(format!("llc: {} slices; valid: 1 to 1024", *self.slices));
         }
-        let sets = sets(*self.slice_capacity, *self.ways, "llc")?;
-        Ok(Tags::new(sets * *self.slices as usize, *self.ways))
+        self.sets().map(drop)
     }
 
     #[must_use]

@@ -1,6 +1,9 @@
 //! A core's own caches, L1 data and L2.
+//!
+//! L2 holds all lines of L1, so that the home agent's snoop filter, which follows L2, knows all that a core has.
+//! Assumption: Intel prints no inclusion of the two for Golden Cove.
 
-use super::{CacheSpec, Tags, Victim};
+use super::{CacheSpec, LineState, Tags, Victim};
 use crate::addr::Hpa;
 
 /// Where a line was found.
@@ -8,7 +11,15 @@ use crate::addr::Hpa;
 pub enum Hit {
     L1,
     L2,
+    /// nowhere, or without the right to change it
     Neither,
+}
+
+/// What a snoop leaves of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Snoop {
+    Share,
+    Invalidate,
 }
 
 /// L1 data cache and L2 of one core.
@@ -16,50 +27,121 @@ pub enum Hit {
 pub struct Private {
     l1: Tags,
     l2: Tags,
+    l1_sets: u64,
+    l2_sets: u64,
 }
-
-/// Victims that left the core's caches for the LLC: an L1 fill may push one out of L2, and so may an L2 fill.
-pub type Leaving = [Option<Victim>; 2];
 
 impl Private {
     pub fn new(l1: &CacheSpec, l2: &CacheSpec) -> Result<Private, String> {
-        Ok(Private { l1: l1.tags("l1")?, l2: l2.tags("l2")? })
+        let (l1_sets, l2_sets) = (l1.sets("l1")?, l2.sets("l2")?);
+        Ok(Private { l1: l1.tags("l1")?, l2: l2.tags("l2")?, l1_sets, l2_sets })
     }
 
-    /// Look the line up; an L2 hit brings it to L1, which may push a victim out.
     #[inline]
-    pub fn access(&mut self, line: Hpa, store: bool) -> (Hit, Option<Victim>) {
-        if self.l1.touch(line, store) {
-            return (Hit::L1, None);
-        }
-        if self.l2.touch(line, false) {
-            return (Hit::L2, self.bring_to_l1(line, store));
-        }
-        (Hit::Neither, None)
+    fn sets(&self, line: Hpa) -> (usize, usize) {
+        let number = line.line_number();
+        ((number & (self.l1_sets - 1)) as usize, (number & (self.l2_sets - 1)) as usize)
     }
 
-    /// A line has come from beyond.
-    pub fn fill(&mut self, line: Hpa, store: bool) -> Leaving {
-        let from_l2 = self.l2.insert_or_touch(line, false);
-        let from_l1 = if self.l1.touch(line, store) { None } else { self.bring_to_l1(line, store) };
-        [from_l2, from_l1]
+    /// Look the line up; an L2 hit brings it to L1. A store changes what it may.
+    #[inline]
+    pub fn access(&mut self, line: Hpa, store: bool) -> Hit {
+        let (set1, set2) = self.sets(line);
+        if let Some(entry) = self.l1.touch(set1, line) {
+            if store {
+                if entry.state() == LineState::Shared {
+                    return Hit::Neither;
+                }
+                entry.set_state(LineState::Modified);
+            }
+            return Hit::L1;
+        }
+        let Some(entry) = self.l2.touch(set2, line) else { return Hit::Neither };
+        let state = match entry.state() {
+            LineState::Shared if store => return Hit::Neither,
+            LineState::Shared => LineState::Shared,
+            LineState::Exclusive | LineState::Modified if store => LineState::Modified,
+            LineState::Exclusive | LineState::Modified => LineState::Exclusive,
+        };
+        self.bring_to_l1(set1, line, state);
+        Hit::L2
     }
 
-    /// The line leaves both: whether it was changed.
-    pub fn remove(&mut self, line: Hpa) -> bool {
-        let (l1, l2) = (self.l1.remove(line), self.l2.remove(line));
-        l1 == Some(true) || l2 == Some(true)
+    /// A line has come from beyond: what has to leave for it.
+    pub fn fill(&mut self, line: Hpa, state: LineState) -> Option<Victim> {
+        let victim = self.fill_l2(line, state);
+        let (set1, _) = self.sets(line);
+        match self.l1.touch(set1, line) {
+            Some(entry) => entry.set_state(state),
+            None => self.bring_to_l1(set1, line, state),
+        }
+        victim
+    }
+
+    /// A prefetched line comes no nearer than L2: what has to leave for it.
+    pub fn fill_l2(&mut self, line: Hpa, state: LineState) -> Option<Victim> {
+        let (_, set2) = self.sets(line);
+        if let Some(entry) = self.l2.touch(set2, line) {
+            entry.set_state(state);
+            return None;
+        }
+        let mut victim = self.l2.insert(set2, line, state)?;
+        let (above, _) = self.sets(victim.line);
+        let copy = self.l1.remove(above, victim.line);
+        victim.changed |= copy.is_some_and(|entry| entry.state() == LineState::Modified);
+        Some(victim)
+    }
+
+    /// What the core may do with the line, if it is here.
+    #[must_use]
+    pub fn state(&self, line: Hpa) -> Option<LineState> {
+        let (set1, set2) = self.sets(line);
+        let below = self.l2.peek(set2, line)?.state();
+        let above = self.l1.peek(set1, line).map(super::entry::Entry::state);
+        Some(if above == Some(LineState::Modified) { LineState::Modified } else { below })
+    }
+
+    /// Whether L2 has the line; nothing is remembered of the look.
+    #[inline]
+    pub fn holds(&self, line: Hpa) -> bool {
+        let (_, set2) = self.sets(line);
+        self.l2.peek(set2, line).is_some()
+    }
+
+    /// The home agent asks for the line: whether it was changed here; `None` if it is not here.
+    pub fn snoop(&mut self, line: Hpa, snoop: Snoop) -> Option<bool> {
+        let (set1, set2) = self.sets(line);
+        let states = match snoop {
+            Snoop::Invalidate => [self.l1.remove(set1, line), self.l2.remove(set2, line)]
+                .map(|entry| entry.map(super::entry::Entry::state)),
+            Snoop::Share => [self.l1.find(set1, line), self.l2.find(set2, line)].map(|entry| {
+                entry.map(|entry| {
+                    let state = entry.state();
+                    entry.set_state(LineState::Shared);
+                    state
+                })
+            }),
+        };
+        states[1].map(|_| states.contains(&Some(LineState::Modified)))
     }
 
     /// The line's memory will know it: whether it was changed.
     pub fn clean(&mut self, line: Hpa) -> bool {
-        let (l1, l2) = (self.l1.clean(line), self.l2.clean(line));
-        l1 || l2
+        let (set1, set2) = self.sets(line);
+        let mut changed = false;
+        for entry in [self.l1.find(set1, line), self.l2.find(set2, line)].into_iter().flatten() {
+            if entry.state() == LineState::Modified {
+                entry.set_state(LineState::Exclusive);
+                changed = true;
+            }
+        }
+        changed
     }
 
-    /// A changed victim of L1 goes into L2, which may push out one of its own.
-    fn bring_to_l1(&mut self, line: Hpa, store: bool) -> Option<Victim> {
-        let victim = self.l1.insert(line, store)?;
-        if victim.changed { self.l2.insert_or_touch(victim.line, true) } else { None }
+    /// A changed victim of L1 goes into L2, which has its line.
+    fn bring_to_l1(&mut self, set1: usize, line: Hpa, state: LineState) {
+        let Some(victim) = self.l1.insert(set1, line, state).filter(|victim| victim.changed) else { return };
+        let (_, below) = self.sets(victim.line);
+        self.l2.touch(below, victim.line).expect("L2 has what L1 has").set_state(LineState::Modified);
     }
 }

@@ -4,7 +4,7 @@ use cxlab_kernel::{Frequency, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{Cycles, Sourced};
-use crate::cache::{CacheSpec, LlcSpec};
+use crate::cache::{CacheSpec, LlcSpec, PrefetchSpec};
 
 /// A processor as a host file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,7 @@ pub struct HostSpec {
     pub micro_operations: MicroOperationsSpec,
     pub l1: CacheSpec,
     pub l2: CacheSpec,
+    pub prefetch: PrefetchSpec,
     pub llc: LlcSpec,
     pub mesh: MeshSpec,
     pub home: HomeSpec,
@@ -31,6 +32,10 @@ pub struct HostSpec {
 pub struct HomeSpec {
     /// table of requests of one slice: lines on their way to or from memory [entries]
     pub requests: Sourced<u32>,
+    /// share of a node's entries in use from which prefetches to the LLC alone are refused
+    pub refuse_llc_prefetch: Sourced<f64>,
+    /// and from which all prefetches are
+    pub refuse_prefetch: Sourced<f64>,
 }
 
 /// The out-of-order window and its queues.
@@ -54,9 +59,6 @@ pub struct CoreSpec {
     pub fill_buffers: Sourced<u32>,
     /// lines that non-temporal stores gather in at once
     pub write_combining_buffers: Sourced<u32>,
-    /// lines that a core keeps under way on a sequential stream, prefetches into L2 and LLC included; what the
-    /// bench gives a streaming core in the place of its fill buffers, until the core has prefetchers
-    pub stream_lines: Sourced<u32>,
     /// from a mispredicted branch's result to the first instruction of the right way [core cycles]
     pub branch_refill: Sourced<Cycles>,
     /// a load or store that goes to a device and not to memory
@@ -126,8 +128,15 @@ pub struct MicroOperationsSpec {
 #[serde(deny_unknown_fields)]
 pub struct MeshSpec {
     /// from the address to a known LLC miss: L1 and L2 look-up, mesh, slice; the rest of the LLC's latency is
-    /// the way back
+    /// the way back; both are means as the LLC's latency is
     pub to_home: Sourced<Time>,
+    /// stops of the mesh that hold slices
+    pub columns: Sourced<u32>,
+    pub rows: Sourced<u32>,
+    /// from a stop to the next in its row
+    pub hop_across: Sourced<Time>,
+    /// from a stop to the next in its column
+    pub hop_along: Sourced<Time>,
     /// from the home agent to a memory controller or a root port
     pub home_to_memory: Sourced<Time>,
 }
@@ -151,7 +160,6 @@ impl HostSpec {
             ("core.store_queue", *core.store_queue),
             ("core.fill_buffers", *core.fill_buffers),
             ("core.write_combining_buffers", *core.write_combining_buffers),
-            ("core.stream_lines", *core.stream_lines),
             ("home.requests", *self.home.requests),
         ] {
             if value == 0 || value > 4096 {
@@ -159,11 +167,17 @@ impl HostSpec {
             }
         }
         self.ports.check()?;
+        let (first, all) = (*self.home.refuse_llc_prefetch, *self.home.refuse_prefetch);
+        if !(0.0 <= first && first <= all && all <= 1.0) {
+            return Err(format!(
+                "home.refuse_llc_prefetch = {first}, home.refuse_prefetch = {all}; valid: 0 to 1, the first no more than the second"
+            ));
+        }
         if *self.mesh.to_home > *self.llc.latency {
             let (way, all) = (*self.mesh.to_home, *self.llc.latency);
             return Err(format!("mesh.to_home = {way} is more than llc.latency = {all}, of which it is a part"));
         }
-        self.l1.tags("l1").and(self.l2.tags("l2")).and(self.llc.tags()).map(drop)
+        self.l1.tags("l1").and(self.l2.tags("l2")).map(drop).and(self.llc.check()).and(self.prefetch.check())
     }
 }
 

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::machine::{DeviceInterleave, MachineSpec, NodeSpec, Path, Socket};
 use super::{HostSpec, SocketLinkSpec, Sourced};
+use crate::cache::ClusterId;
 use crate::cxl::{self, ExpanderSpec};
 use crate::dram::MemorySpec;
 use crate::error::ModelError;
@@ -21,6 +22,7 @@ struct MachineFile {
     name: String,
     description: String,
     host: String,
+    sub_numa_clusters: Option<Sourced<u32>>,
     socket_link: Option<SocketLinkSpec>,
     nodes: Vec<NodeFile>,
 }
@@ -33,7 +35,7 @@ struct NodeFile {
     /// the cores' own socket where it is not said
     #[serde(default)]
     socket: Socket,
-    home_slices: Option<Sourced<u32>>,
+    sub_numa_cluster: Option<Sourced<ClusterId>>,
     path: PathFile,
 }
 
@@ -119,8 +121,8 @@ impl MachineSpec {
         let host: HostSpec = parse(&host_file)?;
         host.check().map_err(|cause| ModelError::Inconsistent { file: host_file.file, cause })?;
         let nodes = file.nodes.into_iter().map(|node| resolve(node, folder)).collect::<Result<Vec<_>, _>>()?;
-        let MachineFile { name, description, socket_link, .. } = file;
-        let spec = MachineSpec { name, description, host, socket_link, nodes };
+        let MachineFile { name, description, sub_numa_clusters, socket_link, .. } = file;
+        let spec = MachineSpec { name, description, host, sub_numa_clusters, socket_link, nodes };
         spec.check().map_err(|cause| ModelError::Inconsistent { file: found.file, cause })?;
         Ok(spec)
     }
@@ -137,10 +139,17 @@ impl MachineSpec {
     }
 
     fn check_sockets(&self) -> Result<(), String> {
-        let slices = *self.host.llc.slices;
-        for NodeSpec { name, home_slices, socket, .. } in &self.nodes {
-            if let Some(given) = home_slices.as_deref().filter(|given| !(1..=slices).contains(*given)) {
-                return Err(format!("node {name}: home_slices = {given}; valid: 1 to the {slices} slices of the LLC"));
+        let clusters = self.clusters();
+        for NodeSpec { name, sub_numa_cluster, socket, path, .. } in &self.nodes {
+            if let Some(ClusterId(given)) = sub_numa_cluster.as_deref() {
+                if u32::from(*given) >= clusters {
+                    return Err(format!(
+                        "node {name}: sub_numa_cluster = {given}; valid: below sub_numa_clusters = {clusters}"
+                    ));
+                }
+                if *socket == Socket::Other || matches!(path, Path::Cxl { .. }) {
+                    return Err(format!("node {name}: only the socket's own DDR is of a sub-NUMA cluster"));
+                }
             }
             if *socket == Socket::Other && self.socket_link.is_none() {
                 return Err(format!("node {name} is of the other socket, but there is no [socket_link]"));
@@ -162,6 +171,6 @@ fn resolve(node: NodeFile, folder: Option<&FilePath>) -> Result<NodeSpec, ModelE
             Path::Cxl { expander: Box::new(expander), memory, interleave }
         }
     };
-    let NodeFile { name, description, socket, home_slices, .. } = node;
-    Ok(NodeSpec { name, description, socket, home_slices, path })
+    let NodeFile { name, description, socket, sub_numa_cluster, .. } = node;
+    Ok(NodeSpec { name, description, socket, sub_numa_cluster, path })
 }

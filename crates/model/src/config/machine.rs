@@ -1,12 +1,16 @@
 //! A machine: a host and the memory nodes that an operating system sees, in the order of their numbers.
 
+use std::ops::Range;
+
 use cxlab_kernel::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{HostSpec, SocketLinkSpec, Sourced};
+use crate::cache::ClusterId;
 use crate::cxl::{self, ExpanderSpec};
 use crate::dram::MemorySpec;
-use crate::request::NodeId;
+use crate::machine::Mesh;
+use crate::request::{CoreId, NodeId};
 
 /// A machine with all its references resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +18,8 @@ pub struct MachineSpec {
     pub name: String,
     pub description: String,
     pub host: HostSpec,
+    /// equal parts of the socket whose DDR has LLC slices of its own (SNC); one where it is not said
+    pub sub_numa_clusters: Option<Sourced<u32>>,
     /// to the other socket; there is one where a node is of that socket
     pub socket_link: Option<SocketLinkSpec>,
     /// node 0 first
@@ -26,8 +32,8 @@ pub struct NodeSpec {
     pub name: String,
     pub description: String,
     pub socket: Socket,
-    /// LLC slices whose home agents serve the node's lines (sub-NUMA clustering); all where there is none
-    pub home_slices: Option<Sourced<u32>>,
+    /// the cluster whose LLC slices the node's lines stay in; any slice where there is none
+    pub sub_numa_cluster: Option<Sourced<ClusterId>>,
     #[serde(flatten)]
     pub path: Path,
 }
@@ -73,6 +79,21 @@ impl MachineSpec {
         })
     }
 
+    /// Sub-NUMA clusters of the socket.
+    #[must_use]
+    pub fn clusters(&self) -> u32 {
+        self.sub_numa_clusters.as_deref().copied().unwrap_or(1)
+    }
+
+    /// LLC slices whose home agents serve the node's lines.
+    #[must_use]
+    pub fn slices(&self, node: &NodeSpec) -> Range<u16> {
+        let all = *self.host.llc.slices as u16;
+        let Some(cluster) = node.sub_numa_cluster.as_deref() else { return 0..all };
+        let each = all / self.clusters() as u16;
+        cluster.0 * each..(cluster.0 + 1) * each
+    }
+
     /// Root ports, or groups of channels, of a node.
     #[must_use]
     pub fn devices(&self, node: NodeId) -> u8 {
@@ -94,7 +115,7 @@ impl MachineSpec {
         wires + *link.flight * 2 + check + *link.mesh * 2
     }
 
-    /// Load to use on an idle machine: the sum of the stages that a read meets. The machine has been checked.
+    /// Load to use by core 0 on an idle machine, mean over the slices: the sum of the stages that a read meets. The machine has been checked.
     #[must_use]
     pub fn idle_latency(&self, node: NodeId) -> Time {
         let mesh = *self.host.mesh.home_to_memory * 2;
@@ -106,7 +127,9 @@ impl MachineSpec {
                 (alone(memory), stages.iter().map(|(_, span)| *span).sum())
             }
         };
-        *self.host.llc.latency + mesh + self.socket_way(node) + path + memory
+        let slices = self.slices(&self.nodes[usize::from(node.0)]);
+        let chip = Mesh::new(self).expect("the machine has been checked").mean_round_trip(CoreId(0), slices);
+        chip + mesh + self.socket_way(node) + path + memory
     }
 
     /// The most that a node's reads can bring [GB/s].

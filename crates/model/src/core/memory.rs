@@ -3,6 +3,7 @@
 use cxlab_kernel::{Grant, Time};
 
 use super::forward::LastStore;
+use super::misses::Slot;
 use super::order::Sequence;
 use super::ports::Kind;
 use super::window::{Waiter, Waiters};
@@ -88,21 +89,25 @@ impl Core {
             return Ok(Some(at + self.timing.device_access));
         }
         let store = op == Op::Own;
-        let (hit, victim) = self.caches.access(access.line(), store);
-        if let Some(victim) = victim {
-            uncore.victim(victim, at);
-        }
-        match hit {
+        let hit = self.caches.access(access.line(), store);
+        let ready = match hit {
             Hit::L1 => {
                 self.stats.l1_hits.increment();
-                Ok(Some(if matches!(waiter, Some(Waiter::Store(_))) { at } else { at + self.timing.l1 }))
+                Some(if matches!(waiter, Some(Waiter::Store(_))) { at } else { at + self.timing.l1 })
             }
             Hit::L2 => {
                 self.stats.l2_hits.increment();
-                Ok(Some(at + self.timing.l2))
+                Some(at + self.timing.l2)
             }
-            Hit::Neither => self.miss(access.line(), op, waiter, at, uncore).map(|()| None),
+            Hit::Neither => {
+                self.miss(access.line(), op, waiter, at, uncore)?;
+                None
+            }
+        };
+        if self.prefetch.is_some() {
+            self.read_ahead(access, hit, at, uncore)?;
         }
+        Ok(ready)
     }
 
     fn miss<U: Uncore>(
@@ -126,9 +131,9 @@ impl Core {
             self.post_combined(combined, None, at, uncore)?;
         }
         let waiters = waiter.map_or_else(Waiters::default, |waiter| self.window.link(waiter, Waiters::default()));
-        self.misses.await_line(line, store, waiters);
+        self.misses.await_line(line, store, waiters, Slot::Buffer);
         let key = uncore.request(self.id, line, op, at)?;
-        if self.misses.take_buffer(key) == Grant::Now {
+        if self.misses.take_buffer(key, Some(line)) == Grant::Now {
             uncore.depart(key, at);
         }
         Ok(())

@@ -10,7 +10,6 @@ use super::order::StoreNumber;
 use super::write_combining::Combined;
 use super::{Core, Pause, RequestKey, Uncore, Wait};
 use crate::addr::Hpa;
-use crate::cache::Victim;
 use crate::error::ModelError;
 use crate::frontend::LineAccess;
 use crate::request::Op;
@@ -58,8 +57,8 @@ impl Core {
         uncore: &mut U,
     ) -> Result<bool, ModelError> {
         let line = access.line();
-        if !self.combining.gathers(line) && self.caches.remove(line) {
-            uncore.victim(Victim { line, changed: true }, at);
+        if !self.combining.gathers(line) {
+            self.give_up_copy(line, at, uncore);
         }
         let Some(combined) = self.combining.write(access.address, bytes) else { return Ok(false) };
         self.post_combined(combined, Some(store), at, uncore)
@@ -78,9 +77,10 @@ impl Core {
         if let Some(combined) = self.combining.give_up(line) {
             self.post_combined(combined, None, at, uncore)?;
         }
-        let changed = if op == Op::Flush { self.caches.remove(line) } else { self.caches.clean(line) };
-        if changed {
-            uncore.victim(Victim { line, changed }, at);
+        if op == Op::Flush {
+            self.give_up_copy(line, at, uncore);
+        } else if self.caches.clean(line) {
+            uncore.cleaned(line, at);
         }
         self.post(line, op, Some(store), at, uncore)
     }
@@ -113,7 +113,7 @@ impl Core {
     ) -> Result<bool, ModelError> {
         let key = uncore.request(self.id, line, op, at)?;
         self.posted.under_way += 1;
-        if self.misses.take_buffer(key) == Grant::Now {
+        if self.misses.take_buffer(key, None) == Grant::Now {
             uncore.depart(key, at);
             return Ok(false);
         }

@@ -29,6 +29,12 @@ pub enum Waiter {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waiters(Option<NonZeroU32>);
 
+impl Waiters {
+    pub fn is_empty(self) -> bool {
+        self.0.is_none()
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Link {
     waiter: Waiter,

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use cxlab_access::Vcpu;
 use cxlab_access::record::{MemoryAccess, Record, Words};
-use cxlab_access::ring::Reply;
+use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::trace::{Entry, TraceReader};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -215,8 +215,8 @@ impl<S: RecordSource> RecordSource for Placed<S> {
         self.source.answer_clock(sequence, ps)
     }
 
-    fn put_off(&mut self, reply: Reply, sequence: u64) {
-        self.source.put_off(reply, sequence);
+    fn put_off(&mut self, reply: Reply, sequence: u64, behind: Behind) {
+        self.source.put_off(reply, sequence, behind);
     }
 
     fn is_recorded_elsewhere(&self) -> bool {

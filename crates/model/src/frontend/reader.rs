@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cxlab_access::record::{MemoryAccess, Words};
+use cxlab_access::record::{MemoryAccess, PAUSE_PS, Words};
 use cxlab_access::{BlockId, Marker, Phase, Record};
 
 use super::{Block, Feed, Instruction, LineAccess, Outcome};
@@ -22,9 +22,8 @@ use crate::error::ModelError;
 use crate::request::CoreId;
 use cxlab_kernel::Time;
 
-/// What PAUSE makes a thread wait: about 140 cycles since Skylake (Intel 64 optimization manual, 248966, "Pause Latency in
-/// Skylake Client Microarchitecture"), at 3.8 GHz.
-const PAUSE: Time = Time::from_ps(36_800);
+/// What PAUSE makes a thread wait.
+const PAUSE: Time = Time::from_ps(PAUSE_PS);
 
 /// What a core does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,13 +196,13 @@ impl Reader {
         let here = |instruction: u16| usize::from(instruction) == index;
         let step = match self.look()? {
             Record::Access(access) if access.device && instruction.may_access => {
-                self.take_accesses(access)?;
+                self.take_accesses(access, pc + index as u64)?;
                 self.at = None;
                 return Ok(Some(Step::Execute { instruction, kernel, outcome: None }));
             }
             Record::Access(MemoryAccess { device: true, .. }) => Step::Execute { instruction, kernel, outcome: None },
             Record::Access(access) if here(access.instruction) => {
-                self.take_accesses(access)?;
+                self.take_accesses(access, pc + index as u64)?;
                 Step::Execute { instruction, kernel, outcome: None }
             }
             Record::ClockRead { instruction: at, sequence } if here(at) => {
@@ -252,11 +251,12 @@ impl Reader {
         Ok(same_side.then_some(Outcome { next: block.end, target: entered.pc }))
     }
 
-    fn take_accesses(&mut self, first: MemoryAccess) -> Result<(), ModelError> {
+    fn take_accesses(&mut self, first: MemoryAccess, place: u64) -> Result<(), ModelError> {
         let mut next = first;
         loop {
             self.consume();
-            self.accesses.push(LineAccess { address: Hpa::new(next.physical), store: next.store, device: next.device });
+            let address = Hpa::new(next.physical);
+            self.accesses.push(LineAccess { address, store: next.store, place, device: next.device });
             match self.look()? {
                 Record::Access(access) if access.instruction == first.instruction => next = access,
                 _ => return Ok(()),

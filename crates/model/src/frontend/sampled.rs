@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use cxlab_access::record::Words;
-use cxlab_access::ring::Reply;
+use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::trace::{Entry, TraceReader};
 use cxlab_access::{BlockId, LineFilter, Marker, Phase, Progress, Record, Schedule, Vcpu};
 
@@ -214,7 +214,7 @@ impl RecordSource for Sampled {
         self.words()
     }
 
-    fn put_off(&mut self, _reply: Reply, _sequence: u64) {}
+    fn put_off(&mut self, _reply: Reply, _sequence: u64, _behind: Behind) {}
 
     fn is_recorded_elsewhere(&self) -> bool {
         // An idle span is told by the answer to the question before it.

@@ -123,7 +123,7 @@ impl<K: Kernel> Feed for Synthetic<K> {
             Action::Settle => return Ok(Step::Settle { sequence: 0 }),
             Action::End => return Ok(Step::End),
         };
-        self.access = Some(LineAccess { address, store, device: false });
+        self.access = Some(LineAccess { address, store, place: 0, device: false });
         Ok(Step::Execute { instruction, kernel: false, outcome: None })
     }
 

@@ -3,10 +3,12 @@
 use cxlab_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::addr::Hpa;
-use crate::cache::{Tags, Victim};
+use super::mesh::Mesh;
+use crate::addr::{Hpa, LINE_BYTES};
+use crate::cache::{ClusterId, SliceId, Slices, Victim};
+use crate::coherence::{Cores, SnoopFilter};
 use crate::config::MachineSpec;
-use crate::request::NodeId;
+use crate::request::{HomeId, NodeId};
 
 /// A stretch of host physical addresses and the node whose memory it is, as the SRAT table tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,24 +25,32 @@ pub struct AddressRange {
 struct Mapped {
     range: AddressRange,
     offset: u64,
+    /// whose slices its lines stay in
+    cluster: Option<ClusterId>,
 }
 
-/// LLC tags and the address map.
+/// LLC slices and the address map.
 pub struct Home {
     map: Vec<Mapped>,
-    llc: Tags,
+    llc: Slices,
+    /// who has a line; a machine of one core has nobody to ask
+    pub filter: Option<SnoopFilter>,
+    /// L2 look-up for a snoop
+    pub snooped: Time,
     hits: u64,
     misses: u64,
     /// from here to a memory controller or a root port, and back
     pub to_memory: Time,
-    /// from here back to a core
-    pub from_home: Time,
-    /// from a core's miss to a look-up here
-    pub to_home: Time,
+    /// between cores and slices
+    pub mesh: Mesh,
 }
 
 impl Home {
-    pub fn new(spec: &MachineSpec, ranges: &[AddressRange]) -> Result<Home, String> {
+    pub fn new(spec: &MachineSpec, cores: u16, ranges: &[AddressRange]) -> Result<Home, String> {
+        if cores > Cores::MOST {
+            return Err(format!("{cores} cores; valid: 1 to {}", Cores::MOST));
+        }
+        let private = spec.host.l2.capacity.get() / LINE_BYTES * u64::from(cores);
         let mut ranges = ranges.to_vec();
         ranges.sort_by_key(|range| range.start);
         let mut map: Vec<Mapped> = Vec::with_capacity(ranges.len());
@@ -56,16 +66,18 @@ impl Home {
                 return Err(format!("two address ranges overlap at {:#x}", range.start));
             }
             let offset = map.iter().filter(|m| m.range.node == range.node).map(|m| m.range.length).sum();
-            map.push(Mapped { range, offset });
+            let cluster = spec.nodes[usize::from(range.node)].sub_numa_cluster.as_deref().copied();
+            map.push(Mapped { range, offset, cluster });
         }
         Ok(Home {
             map,
-            llc: spec.host.llc.tags()?,
+            llc: Slices::new(&spec.host.llc, spec.clusters())?,
+            filter: (cores > 1).then(|| SnoopFilter::new(private as usize)),
+            snooped: spec.host.core.frequency.cycles(spec.host.l2.latency.0),
             hits: 0,
             misses: 0,
             to_memory: *spec.host.mesh.home_to_memory,
-            from_home: spec.host.from_home(),
-            to_home: *spec.host.mesh.to_home,
+            mesh: Mesh::new(spec)?,
         })
     }
 
@@ -73,9 +85,15 @@ impl Home {
         self.map.iter().find(|m| line.get().wrapping_sub(m.range.start) < m.range.length)
     }
 
-    /// Whose memory the line is in.
-    pub fn node(&self, line: Hpa) -> Option<NodeId> {
-        self.find(line).map(|mapped| NodeId(mapped.range.node))
+    /// Whose memory the line is in, and at which slice its home agent is.
+    #[inline]
+    pub fn of(&self, line: Hpa) -> Option<HomeId> {
+        let mapped = self.find(line)?;
+        Some(HomeId { node: NodeId(mapped.range.node), slice: self.llc.slice(line, mapped.cluster) })
+    }
+
+    fn slice(&self, line: Hpa) -> SliceId {
+        self.of(line).expect("a cached line has a memory").slice
     }
 
     /// How far into its node's memory the line is [B].
@@ -90,31 +108,31 @@ impl Home {
         self.map.iter().map(show).collect::<Vec<_>>().join(", ")
     }
 
-    pub fn look_up(&mut self, line: Hpa) -> bool {
-        let hit = self.llc.touch(line, false);
+    pub fn look_up(&mut self, slice: SliceId, line: Hpa) -> bool {
+        let hit = self.llc.touch(slice, line);
         *if hit { &mut self.hits } else { &mut self.misses } += 1;
         hit
     }
 
     /// As a look-up that nobody counts.
     pub fn touch(&mut self, line: Hpa) {
-        self.llc.touch(line, false);
+        self.llc.touch(self.slice(line), line);
     }
 
     /// A line that left a core's caches comes in: the changed line that has to leave for it.
     pub fn take_in(&mut self, victim: Victim) -> Option<Hpa> {
-        let leaving = self.llc.insert_or_touch(victim.line, victim.changed)?;
+        let leaving = self.llc.take_in(self.slice(victim.line), victim)?;
         leaving.changed.then_some(leaving.line)
     }
 
     /// The line leaves the LLC: whether it was there and changed.
-    pub fn forget(&mut self, line: Hpa) -> bool {
-        self.llc.remove(line) == Some(true)
+    pub fn forget(&mut self, slice: SliceId, line: Hpa) -> bool {
+        self.llc.forget(slice, line)
     }
 
     /// The line's memory will know it: whether it was changed.
-    pub fn clean(&mut self, line: Hpa) -> bool {
-        self.llc.clean(line)
+    pub fn clean(&mut self, slice: SliceId, line: Hpa) -> bool {
+        self.llc.clean(slice, line)
     }
 
     /// Count from here.

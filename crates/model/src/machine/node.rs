@@ -11,16 +11,25 @@ use crate::config::{DeviceInterleave, MachineSpec, NodeSpec, Path, Socket, Sourc
 use crate::core::RequestKey;
 use crate::cxl::{Expander, ExpanderSpec, HdmDecoderSpec, HdmDecoders, TargetId};
 use crate::dram::Memory;
-use crate::request::{Op, Request, Stage};
+use crate::request::{Level, Op, Request, Stage};
 
 statistics! {
     /// What a node's memory has done for the cores.
     pub struct NodeStats {
         loads: Counter [Lines] "lines read for loads",
         stores: Counter [Lines] "lines read for stores, to own them",
+        prefetches: Counter [Lines] "lines read ahead by prefetchers",
         write_backs: Counter [Lines] "lines written: changed ones, and those of non-temporal stores",
         partial_writes: Counter [Lines] "lines read because a part of them is written",
         load_latency: Latency [Nanoseconds] "load to use of the lines read for loads",
+    }
+}
+
+impl NodeStats {
+    /// Lines read for whatever reason.
+    #[must_use]
+    pub fn lines_read(&self) -> u64 {
+        self.loads.get() + self.stores.get() + self.prefetches.get() + self.partial_writes.get()
     }
 }
 
@@ -37,6 +46,13 @@ enum Devices {
     Committed(HdmDecoders),
 }
 
+/// Entries of a table of requests in use from which prefetches are refused.
+#[derive(Clone, Copy, Debug)]
+struct Refuse {
+    llc: u32,
+    all: u32,
+}
+
 /// A node of the machine.
 pub struct Node {
     /// its ports in the machine's list
@@ -45,6 +61,8 @@ pub struct Node {
     pub socket: Socket,
     /// entries of the home agents' tables of requests that serve this node
     pub table: Credits<RequestKey>,
+    /// entries in use from which prefetches are refused
+    refuse: Refuse,
     stats: NodeStats,
     stages: StageTimes,
 }
@@ -80,15 +98,28 @@ impl Node {
                 };
             }
         }
-        let slices = spec.home_slices.as_ref().map_or(*machine.host.llc.slices, |slices| **slices);
+        let entries = machine.slices(spec).len() as u32 * *machine.host.home.requests;
+        let of_all = |share: f64| (f64::from(entries) * share).ceil() as u32;
+        let home = &machine.host.home;
         Ok(Node {
             ports: first..ports.len() as u16,
             devices,
             socket: spec.socket,
-            table: Credits::new(slices * *machine.host.home.requests),
+            table: Credits::new(entries),
+            refuse: Refuse { llc: of_all(*home.refuse_llc_prefetch), all: of_all(*home.refuse_prefetch) },
             stats: NodeStats::default(),
             stages: StageTimes::default(),
         })
+    }
+
+    /// Whether the home agents refuse a prefetch to this level.
+    #[inline]
+    pub fn refuses(&self, level: Level) -> bool {
+        let most = match level {
+            Level::L2 => self.refuse.all,
+            Level::Llc => self.refuse.llc,
+        };
+        self.table.held() >= most
     }
 
     /// The port and the address behind it of a line, `offset` bytes into the node's memory.
@@ -127,14 +158,16 @@ impl Node {
 
     /// A line has been read for a core.
     pub fn served(&mut self, request: &Request, latency: Time) {
-        if request.op == Op::Load {
-            self.stats.loads.increment();
-            self.stats.load_latency.record(latency);
-            for (sum, stage) in self.stages.iter_mut().zip(Stage::ALL) {
-                *sum += request.span(*stage);
+        match request.op {
+            Op::Load => {
+                self.stats.loads.increment();
+                self.stats.load_latency.record(latency);
+                for (sum, stage) in self.stages.iter_mut().zip(Stage::ALL) {
+                    *sum += request.span(*stage);
+                }
             }
-        } else {
-            self.stats.stores.increment();
+            Op::Prefetch(_) => self.stats.prefetches.increment(),
+            _ => self.stats.stores.increment(),
         }
     }
 
@@ -146,14 +179,6 @@ impl Node {
         if op == Op::PartialWrite {
             self.stats.partial_writes.increment();
         }
-    }
-}
-
-impl NodeStats {
-    /// Lines read, for whatever reason.
-    #[must_use]
-    pub fn lines_read(&self) -> u64 {
-        self.loads.get() + self.stores.get() + self.partial_writes.get()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::cache::Victim;
 use crate::config::{Directory, Socket};
 use crate::core::{RequestKey, Uncore};
 use crate::error::ModelError;
-use crate::request::{CoreId, Op, Request, Stage};
+use crate::request::{CoreId, Level, Op, Request, Stage};
 use crate::{cxl, dram};
 
 impl Uncore for Shared {
@@ -22,12 +22,16 @@ impl Uncore for Shared {
     }
 
     fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time) -> Result<RequestKey, ModelError> {
-        let node = self.home.node(line).ok_or_else(|| ModelError::NoMemory {
+        let home = self.home.of(line).ok_or_else(|| ModelError::NoMemory {
             address: line.get(),
             machine: "that runs".into(),
             ranges: self.home.ranges(),
         })?;
-        Ok(self.requests.insert(Request::new(line, op, core, node, born)))
+        Ok(self.requests.insert(Request::new(line, op, core, home, born)))
+    }
+
+    fn congested(&self, line: Hpa, level: Level) -> bool {
+        self.home.of(line).is_none_or(|home| self.nodes[usize::from(home.node.0)].refuses(level))
     }
 
     fn depart(&mut self, key: RequestKey, at: Time) {
@@ -35,13 +39,19 @@ impl Uncore for Shared {
         // A buffer that came free while the address was still being made is not waited for.
         let at = at.max(request.born());
         request.stamp(Stage::FillBuffer, at);
-        self.queue.schedule(at + self.home.to_home, Event::Home(key));
+        let to_home = self.home.mesh.to_home(request.core, request.slice);
+        self.queue.schedule(at + to_home, Event::Home(key));
     }
 
-    fn victim(&mut self, victim: Victim, at: Time) {
-        if let Some(line) = self.home.take_in(victim) {
-            self.write_back(line, at);
+    fn victim(&mut self, core: CoreId, victim: Victim, at: Time) {
+        if let Some(filter) = &mut self.home.filter {
+            filter.left(victim.line, core);
         }
+        self.fill_llc(victim, at);
+    }
+
+    fn cleaned(&mut self, line: Hpa, at: Time) {
+        self.fill_llc(Victim { line, changed: true }, at);
     }
 }
 
@@ -230,8 +240,9 @@ impl Shared {
 
     /// The line that `key` reads to own goes back into its memory with its directory bits set.
     fn note_owner(&mut self, now: Time, key: RequestKey) {
-        let Request { line, core, node, .. } = self.requests[key];
-        let note = self.requests.insert(Request::new(line, Op::Directory, core, node, now));
+        let request = &self.requests[key];
+        let note = Request::new(request.line, Op::Directory, request.core, request.home(), now);
+        let note = self.requests.insert(note);
         let (port, dpa) = self.place(&self.requests[note]);
         let (Port::Dram(memory), desk) = self.at_port(port) else { unreachable!("DDR alone has a directory in it") };
         let access = dram::Access { dpa, kind: dram::AccessKind::Write, tag: dram::Tag(note.index()) };
@@ -252,9 +263,9 @@ impl Shared {
         let request = &mut self.requests[key];
         match request.op {
             Op::WriteBack | Op::PartialWrite => self.queue.schedule(at, Event::Written(key)),
-            Op::Load | Op::Own => {
+            Op::Load | Op::Own | Op::Prefetch(_) => {
                 let home = at + self.home.to_memory;
-                let core = home + self.home.from_home;
+                let core = home + self.home.mesh.to_core(request.core, request.slice);
                 request.stamp(Stage::MemoryToHome, home);
                 request.stamp(Stage::FromHome, core);
                 self.queue.schedule(core, Event::Fill(key));

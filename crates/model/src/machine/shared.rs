@@ -1,7 +1,7 @@
 //! What cores share: the home, the memories and what is under way between them.
 //!
 //! The one place where an event of the memory system finds its part; the home agent's own steps are here, those behind
-//! it in `ports.rs` and `socket_link.rs`. Not modelled: snoops between cores.
+//! it in `ports.rs`, `snoops.rs` and `socket_link.rs`.
 
 use cxlab_kernel::{EventQueue, Grant, Slab, Time};
 
@@ -62,7 +62,6 @@ pub(crate) struct Shared {
 impl Shared {
     pub(super) fn happen(&mut self, now: Time, event: Event) {
         match event {
-            Event::Home(key) => self.look_up(now, key),
             Event::Cross(key) => self.cross(now, key),
             Event::RemoteHome(key) => self.remote_home(now, key),
             Event::Memory(key) => self.arrive(now, key),
@@ -78,44 +77,45 @@ impl Shared {
                 let request = self.requests.remove(key);
                 self.give_back_entry(now, request.node);
             }
-            Event::Resume(_) | Event::Fill(_) => unreachable!("the machine takes these itself"),
+            Event::Resume(_) | Event::Home(_) | Event::Fill(_) => unreachable!("the machine takes these itself"),
         }
     }
 
-    /// The home agent: the LLC has the line, or its memory is asked, or written.
-    fn look_up(&mut self, now: Time, key: RequestKey) {
+    /// The LLC has the line, or its memory is asked, or written; `snooped` is when other cores have answered.
+    pub(super) fn fetch(&mut self, now: Time, snooped: Time, key: RequestKey) {
         let request = &mut self.requests[key];
-        request.stamp(Stage::ToHome, now);
-        let (op, line) = (request.op, request.line);
+        let Request { op, line, slice, .. } = *request;
         let done = match op {
-            Op::Load | Op::Own => self.home.look_up(line),
+            Op::Load | Op::Own | Op::Prefetch(_) => self.home.look_up(slice, line),
             // Nothing of what the LLC has of it is worth anything.
             Op::NonTemporal => {
-                self.home.forget(line);
+                self.home.forget(slice, line);
                 false
             }
             Op::NonTemporalPart => {
-                if self.home.forget(line) {
+                if self.home.forget(slice, line) {
                     self.write_back(line, now);
                 }
                 false
             }
-            Op::Flush => !self.home.forget(line),
-            Op::Clean => !self.home.clean(line),
+            Op::Flush => !self.home.forget(slice, line),
+            Op::Clean => !self.home.clean(slice, line),
             Op::WriteBack | Op::PartialWrite | Op::Directory => unreachable!("home agents send these"),
         };
-        if done { self.acknowledge(now, key) } else { self.enter_table(now, key) }
+        if done { self.answer_core(snooped, key) } else { self.enter_table(now, key) }
     }
 
-    /// The home agent has what the core asked for.
-    fn acknowledge(&mut self, now: Time, key: RequestKey) {
-        let back = now + self.home.from_home;
-        self.requests[key].stamp(Stage::FromHome, back);
+    /// The line, or the right to change it, goes from the home agent to the core.
+    pub(super) fn answer_core(&mut self, now: Time, key: RequestKey) {
+        let request = &mut self.requests[key];
+        let back = now + self.home.mesh.to_core(request.core, request.slice);
+        request.stamp(Stage::Snoop, now);
+        request.stamp(Stage::FromHome, back);
         self.queue.schedule(back, Event::Fill(key));
     }
 
     /// Take an entry of the table of requests, or wait for one.
-    fn enter_table(&mut self, now: Time, key: RequestKey) {
+    pub(super) fn enter_table(&mut self, now: Time, key: RequestKey) {
         let node = usize::from(self.requests[key].node.0);
         if self.nodes[node].table.take(key) == Grant::Now {
             self.entered(now, key);
@@ -128,12 +128,14 @@ impl Shared {
         let op = match request.op {
             Op::NonTemporal | Op::Flush | Op::Clean => Op::WriteBack,
             Op::NonTemporalPart => Op::PartialWrite,
-            Op::Load | Op::Own | Op::WriteBack | Op::PartialWrite => return self.leave_home(now, key),
+            Op::Load | Op::Own | Op::Prefetch(_) | Op::WriteBack | Op::PartialWrite => {
+                return self.leave_home(now, key);
+            }
             Op::Directory => unreachable!("its memory's home agent sends this"),
         };
         request.stamp(Stage::HomeQueue, now);
-        let posted = Request::new(request.line, op, request.core, request.node, now);
-        self.acknowledge(now, key);
+        let posted = Request::new(request.line, op, request.core, request.home(), now);
+        self.answer_core(now, key);
         let posted = self.requests.insert(posted);
         self.leave_home(now, posted);
     }
@@ -147,8 +149,8 @@ impl Shared {
 
     /// A changed line leaves the LLC for its memory.
     pub(super) fn write_back(&mut self, line: crate::addr::Hpa, at: Time) {
-        let node = self.home.node(line).expect("a cached line has a memory");
-        let request = Request::new(line, Op::WriteBack, CoreId(0), node, at);
+        let home = self.home.of(line).expect("a cached line has a memory");
+        let request = Request::new(line, Op::WriteBack, CoreId(0), home, at);
         let key = self.requests.insert(request);
         self.queue.schedule(at, Event::Evicted(key));
     }

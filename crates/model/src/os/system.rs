@@ -201,7 +201,7 @@ impl Running<'_> {
             Touch::Store => (self.prototypes.store(), true),
             Touch::NonTemporal => (self.prototypes.non_temporal(), true),
         };
-        self.thread.access = Some(LineAccess { address: line, store, device: false });
+        self.thread.access = Some(LineAccess { address: line, store, place: 0, device: false });
         Step::Execute { instruction, kernel: false, outcome: None }
     }
 

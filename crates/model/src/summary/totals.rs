@@ -36,6 +36,7 @@ pub struct Totals {
 struct NodeTotals {
     loads: u64,
     stores: u64,
+    prefetches: u64,
     lines_read: u64,
     lines_written: u64,
     stages: StageTimes,
@@ -157,6 +158,7 @@ impl NodeTotals {
         NodeTotals {
             loads: stats.loads.get(),
             stores: stats.stores.get(),
+            prefetches: stats.prefetches.get(),
             lines_read: stats.lines_read(),
             lines_written: stats.write_backs.get(),
             stages: *stages,
@@ -176,6 +178,7 @@ impl NodeTotals {
         NodeTotals {
             loads: and(self.loads, other.loads),
             stores: and(self.stores, other.stores),
+            prefetches: and(self.prefetches, other.prefetches),
             lines_read: and(self.lines_read, other.lines_read),
             lines_written: and(self.lines_written, other.lines_written),
             stages,
@@ -195,6 +198,7 @@ impl NodeTotals {
         NodeSummary {
             loads: self.loads,
             stores: self.stores,
+            prefetches: self.prefetches,
             // From the stages, which are exact; the histogram keeps three digits.
             mean_load_latency_ns: (self.loads > 0).then(|| self.stages.iter().copied().map(mean).sum()),
             stages_ns,

@@ -19,11 +19,11 @@ pub struct Script {
 }
 
 pub fn load(address: u64) -> LineAccess {
-    LineAccess { address: Hpa::new(address), store: false, device: false }
+    LineAccess { address: Hpa::new(address), store: false, place: 0, device: false }
 }
 
 pub fn store(address: u64) -> LineAccess {
-    LineAccess { address: Hpa::new(address), store: true, device: false }
+    LineAccess { address: Hpa::new(address), store: true, place: 0, device: false }
 }
 
 impl Script {
@@ -109,7 +109,11 @@ impl Feed for Script {
 
 /// One core; a GiB of each node, one after the other: DRAM from 0 on, the next node from 1 GiB on.
 pub fn machine(name: &str) -> Machine {
-    let spec = MachineSpec::load(name).unwrap_or_else(|error| panic!("{error}"));
+    machine_of(MachineSpec::load(name).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// As [`machine`], of a description.
+pub fn machine_of(spec: MachineSpec) -> Machine {
     let range = |node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node };
     let ranges: Vec<_> = (0..spec.nodes.len() as u16).map(range).collect();
     Machine::new(spec, 1, &ranges).unwrap_or_else(|error| panic!("{error}"))
@@ -117,10 +121,14 @@ pub fn machine(name: &str) -> Machine {
 
 /// Run the script with a settle at its end: the machine, and the time of each settle.
 pub fn run(name: &str, write: impl FnOnce(&mut Script)) -> (Machine, Vec<Time>) {
+    run_on(machine(name), write)
+}
+
+/// As [`run`], on a machine at rest.
+pub fn run_on(mut machine: Machine, write: impl FnOnce(&mut Script)) -> (Machine, Vec<Time>) {
     let mut script = Script::default();
     write(&mut script);
     script.settle();
-    let mut machine = machine(name);
     let mut feeds = [script];
     machine.run(&mut feeds, |_| Ok(())).unwrap_or_else(|error| panic!("{error}"));
     let [script] = feeds;

@@ -11,7 +11,7 @@
 use cxlab_access::record::MemoryAccess;
 use cxlab_access::{BlockId, LineFilter, Marker, Phase, Progress, Record};
 
-use super::Stream;
+use super::{BlockData, Stream};
 use crate::arguments::{Arguments, WarmUp};
 use crate::mode::Mode;
 use crate::{clock, mode, qemu, turns};
@@ -134,7 +134,8 @@ impl Stream {
 
     /// A block is entered: in the phase that the schedule says.
     #[inline]
-    pub(super) fn step(&mut self, vcpu: usize, block: BlockId, instructions: u64) {
+    pub(super) fn step(&mut self, vcpu: usize, entered: BlockData) {
+        let instructions = entered.instructions();
         if let Some(progress) = &mut self.warming.progress
             && !self.warming.before_region
         {
@@ -144,9 +145,9 @@ impl Stream {
             }
         }
         if mode::in_detail() {
-            self.block(vcpu, block, instructions);
+            self.block(vcpu, entered);
         } else {
-            self.warm_block(vcpu, block, instructions);
+            self.warm_block(vcpu, entered.id(), instructions);
         }
     }
 

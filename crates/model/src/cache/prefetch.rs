@@ -1,0 +1,133 @@
+//! Prefetchers of a core: lines asked for before an instruction wants them.
+//!
+//! ```text
+//!   loads ----------------> stride, by instruction --+--> L2 while the superqueue has room,
+//!   loads and stores that                            |    else the LLC alone; nothing while the home
+//!   miss L1 --------------> stream, ascending or     |    agents of the line's node have no free entry
+//!                           descending --------------+
+//! ```
+//!
+//! A prefetcher is a file: what it has seen, and which line it asks for next. The bounds are common to all: superqueue
+//! and LLC prefetches per core (occupancy), and the home agents' sign of distress (the mesh's Dynamic Prefetch
+//! Throttle; Intel, Sapphire Rapids uncore performance monitoring, DISTRESS_ASSERTED). Latency benchmarks of the papers have
+//! prefetchers off; a host file says what its machine has, and a bench may say otherwise.
+//! Not modelled: adjacent lines, prefetches into L1, useless prefetches on the wrong path.
+
+mod stream;
+mod stride;
+
+use serde::{Deserialize, Serialize};
+
+use crate::addr::{Hpa, LINE_BYTES};
+use crate::config::Sourced;
+
+use stream::Streams;
+use stride::Strides;
+
+/// The prefetchers of a core, and what bounds them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrefetchSpec {
+    /// whether the machine has them on
+    pub enabled: Sourced<bool>,
+    /// load instructions whose stride is followed
+    pub strides: Sourced<u32>,
+    /// streams followed at once
+    pub streams: Sourced<u32>,
+    /// how far a stream runs ahead of its last access [lines]
+    pub stream_distance: Sourced<u32>,
+    /// L1 misses and prefetches under way beyond L2 at once [lines]
+    pub superqueue: Sourced<u32>,
+    /// prefetches into the LLC alone under way at once, beside the superqueue [lines]
+    pub llc_lines: Sourced<u32>,
+}
+
+impl PrefetchSpec {
+    /// Lines that a core has under way on a stream.
+    #[must_use]
+    pub fn lines_under_way(&self) -> u32 {
+        *self.superqueue + *self.llc_lines
+    }
+
+    pub fn check(&self) -> Result<(), String> {
+        for (key, value) in [
+            ("strides", *self.strides),
+            ("streams", *self.streams),
+            ("stream_distance", *self.stream_distance),
+            ("superqueue", *self.superqueue),
+        ] {
+            if !(1..=4096).contains(&value) {
+                return Err(format!("prefetch.{key} = {value}; valid: 1 to 4096"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A run of lines that a prefetcher wants, nearest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// line number of the first
+    next: u64,
+    /// lines from one to the next, 1 or -1 for a stream
+    step: i64,
+    left: u32,
+}
+
+impl Wanted {
+    /// Lines that have not been taken.
+    pub fn left(self) -> u32 {
+        self.left
+    }
+}
+
+impl Iterator for Wanted {
+    type Item = Hpa;
+
+    fn next(&mut self) -> Option<Hpa> {
+        self.left = self.left.checked_sub(1)?;
+        let line = self.next;
+        self.next = line.wrapping_add_signed(self.step);
+        Some(Hpa::new(line.wrapping_mul(LINE_BYTES)))
+    }
+}
+
+/// What a core's prefetchers have seen.
+#[derive(Clone, Debug)]
+pub struct Prefetchers {
+    strides: Strides,
+    streams: Streams,
+}
+
+impl Prefetchers {
+    pub fn new(spec: &PrefetchSpec) -> Prefetchers {
+        let streams = Streams::new(*spec.streams as usize, *spec.stream_distance);
+        Prefetchers { strides: Strides::new(*spec.strides as usize), streams }
+    }
+
+    /// A load by the instruction at `place`: the line that it may want next.
+    #[inline]
+    pub fn loaded(&mut self, place: u64, line: Hpa) -> Wanted {
+        self.strides.loaded(place, line)
+    }
+
+    /// An access has missed L1: the lines ahead of it.
+    pub fn missed(&mut self, line: Hpa) -> Wanted {
+        self.streams.missed(line)
+    }
+
+    /// Of the last lines wanted by [`Prefetchers::missed`], so many were not asked for: they are wanted again.
+    pub fn refused(&mut self, count: u32) {
+        self.streams.refused(count);
+    }
+
+    /// Whether a stream has come past the line, or will.
+    pub fn follows(&self, line: Hpa) -> bool {
+        self.streams.follow(line)
+    }
+
+    /// A line under way has come, so that there is room for another: what was refused last.
+    pub fn resume(&mut self) -> Wanted {
+        self.streams.resume()
+    }
+}
