@@ -36,7 +36,7 @@ PLACEMENTS = {
 }
 #: 200 MB of values; the LLC of the machine has 97.5 MiB (data/machines: 8468v-asic).
 KEYS, VALUE_BYTES = 200_000, 1000
-REQUESTS, CLIENTS = 5_000, 50
+REQUESTS, CLIENTS = 2_000, 50
 PORT = 7777
 #: The keys are those that redis-benchmark makes of __rand_int__: twelve digits.
 LOAD = (
