@@ -6,7 +6,7 @@
     detail:      a marker, then redis-benchmark asks for REQUESTS of them at random, from CLIENTS connections
 
 Server and client are unmodified and share two processors; the client's clock is the model's. Both are
-placed. Caches are warm where detail begins. About five minutes on a quiet machine of two cores:
+placed. Caches are warm where detail begins. Nine minutes on a busy machine of two cores:
 ``.venv/bin/python -m experiments.redis [FOLDER]``.
 """
 
