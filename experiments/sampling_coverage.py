@@ -6,8 +6,8 @@
     a seed draws where the first window is                    interval of a figure covers the full run's?
 
 An interval of 95 % is to cover in 19 of 20 draws; 18 is what chance allows of them. Figures are all that the
-summary has an interval for and that full detail has more than a hundred events of. About twenty minutes on a
-quiet machine of two cores: ``.venv/bin/python -m experiments.sampling_coverage [FOLDER]``.
+summary has an interval for and that full detail has more than a hundred events of:
+``.venv/bin/python -m experiments.sampling_coverage [FOLDER]``.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def chased(programs: Path, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("options", "within"), [(["--membind", "cxl"], 0.03), (["--interleave", "dram,cxl"], 0.05)]
+    ("options", "within"), [(["--membind", "cxl"], 0.05), (["--interleave", "dram,cxl"], 0.05)]
 )
 def test_a_recording_answers_for_another_placement(
     chased: Path, programs: Path, tmp_path: Path, options: list[str], within: float

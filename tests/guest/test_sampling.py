@@ -93,7 +93,7 @@ def test_a_region_that_was_warmed_up_for_finds_its_lines(programs: Path, tmp_pat
         assert ran.status == 0, ran.stderr
         assert "sampling" not in ran.summary
         loads[name] = sum(node["loads"] + node["stores"] for node in ran.summary["nodes"].values())
-    assert loads["cold"] >= 3 * (256 << 10) / 64
+    assert loads["cold"] > 0.99 * 3 * (256 << 10) / 64
     assert loads["warm"] < 0.1 * loads["cold"]
 
 
