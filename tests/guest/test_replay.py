@@ -82,3 +82,39 @@ def test_a_program_that_looks_at_the_date_takes_the_same_time(tmp_path: Path) ->
     first, again = twice(tmp_path, "python3", "-c", script)
     assert first.stdout == again.stdout
     assert first.summary["simulated_seconds"] == pytest.approx(again.summary["simulated_seconds"], rel=1e-3)
+
+
+@pytest.fixture(scope="module")
+def chased(programs: Path, folder: Path) -> Path:
+    """The trace of a program that lives from memory: three arrays of 4 MiB, on DRAM; caches are cold."""
+    trace = folder / "chased"
+    options = ["--membind", "dram", "--record", str(trace)]
+    ran = Cxlab(folder, "marker").run(str(programs / "triad"), str(4 << 20), options=options)
+    assert ran.status == 0, ran.stderr
+    return trace
+
+
+@pytest.mark.parametrize(
+    ("options", "within"), [(["--membind", "cxl"], 0.05), (["--interleave", "dram,cxl"], 0.05)]
+)
+def test_a_recording_answers_for_another_placement(
+    chased: Path, programs: Path, tmp_path: Path, options: list[str], within: float
+) -> None:
+    live = Cxlab(tmp_path, "marker").run(str(programs / "triad"), str(4 << 20), options=options)
+    done = replay(str(chased), *options, "--json", str(tmp_path / "replay.json"))
+    assert done.returncode == 0, done.stderr
+    replayed = json.loads((tmp_path / "replay.json").read_bytes())
+    seconds = live.summary["simulated_seconds"]
+    assert replayed["simulated_seconds"] == pytest.approx(seconds, rel=within)
+    assert replayed["nodes"]["cxl"]["loads"] == pytest.approx(live.summary["nodes"]["cxl"]["loads"], rel=0.05)
+
+
+def test_a_placement_that_cannot_be_is_refused(chased: Path) -> None:
+    for options, message in (
+        (["--membind", "hbm"], "valid: dram, cxl"),
+        (["--membind", "dram,cxl"], "go to one node"),
+        (["--membind", "cxl", "--interleave", "dram,cxl"], "exclude each other"),
+    ):
+        done = replay(str(chased), *options)
+        assert done.returncode != 0
+        assert message in done.stderr, done.stderr

@@ -12,9 +12,11 @@
 mod page;
 pub mod record;
 pub mod ring;
+pub mod sampling;
 #[cfg(feature = "trace")]
 pub mod trace;
 
 pub use page::{Forget, Mapping, Page, PageId, PageSize};
-pub use record::{BlockId, Marker, Record, Vcpu};
+pub use record::{BlockId, Marker, Phase, Record, Vcpu};
 pub use ring::{Consumer, Peer, PeerGone, Producer, Ring};
+pub use sampling::{LineFilter, Progress, Schedule};

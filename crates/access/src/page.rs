@@ -98,6 +98,8 @@ pub struct Mapping {
     pub pcid: u16,
     /// the same in all address spaces
     pub global: bool,
+    /// in the upper half of the address space, the system's
+    pub upper: bool,
     /// entries read by a whole walk, from the top: 2 to 5
     pub reads: u8,
     /// their host physical addresses [B]
@@ -113,12 +115,12 @@ impl Mapping {
     /// The record that tells the page, and the bytes behind it.
     #[must_use]
     pub fn tell(&self, page: PageId) -> (Record, [u8; Mapping::PAYLOAD_RECORDS * RECORD_BYTES]) {
-        let Mapping { size, pcid, global, reads, entries } = *self;
+        let Mapping { size, pcid, global, upper, reads, entries } = *self;
         let mut bytes = [0; Mapping::PAYLOAD_RECORDS * RECORD_BYTES];
         for (place, entry) in bytes.chunks_exact_mut(8).zip(entries) {
             place.copy_from_slice(&entry.to_le_bytes());
         }
-        (Record::Page { page, size, pcid, global, reads }, bytes)
+        (Record::Page { page, size, pcid, global, upper, reads }, bytes)
     }
 
     /// The entries from the bytes behind the record; `None` if they are too few.

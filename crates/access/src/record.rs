@@ -96,6 +96,21 @@ impl Marker {
     }
 }
 
+/// How closely the model follows a stretch of a sampled run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// functionally: caches and branch predictor see what happens, time stands still
+    Warming,
+    /// in detail, not counted: queues and what is under way come to be as they would be
+    Detailed,
+    /// in detail, and counted: a window
+    Measured,
+}
+
+impl Phase {
+    const ALL: [Phase; 3] = [Phase::Warming, Phase::Detailed, Phase::Measured];
+}
+
 /// What happened next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
@@ -124,9 +139,11 @@ pub enum Record {
     /// A region of detail begins or ends.
     Mark { marker: Marker },
     /// A page that accesses will name; a payload of its [`Mapping`]'s entries follows.
-    Page { page: PageId, size: PageSize, pcid: u16, global: bool, reads: u8 },
+    Page { page: PageId, size: PageSize, pcid: u16, global: bool, upper: bool, reads: u8 },
     /// The instruction invalidates translations: mov to CR3 or CR4, invlpg, invpcid.
     Invalidate { instruction: u16, forget: Forget },
+    /// A phase of a sampled run begins; in the one before, where nothing was timed, all were idle for so long [ps].
+    Sample { phase: Phase, idle_ps: u64 },
     /// Nothing more will come.
     End,
 }
@@ -177,6 +194,8 @@ mod kind {
     pub const PAGE: u64 = 14;
     /// 15 << 3 alone is an answer in a trace: this kind always has a bit above it
     pub const INVALIDATE: u64 = 15;
+    /// 0 alone is no record: a phase always has a bit above it
+    pub const SAMPLE: u64 = 0;
 }
 
 impl Record {
@@ -203,13 +222,17 @@ impl Record {
             Record::Device { service_ps } => [kind::DEVICE, service_ps],
             Record::Settle { sequence } => [kind::SETTLE, sequence],
             Record::Mark { marker } => [kind::MARK | u64::from(marker.id()) << 8, 0],
+            Record::Sample { phase, idle_ps } => [kind::SAMPLE | (phase as u64 + 1) << 8, idle_ps],
             Record::End => [kind::END, 0],
             Record::Cut { instruction } => [kind::CUT | u64::from(instruction) << 8, 0],
             Record::Halt => [kind::HALT, 0],
             Record::Wake { woken } => [kind::WAKE | u64::from(woken.0) << 8, 0],
-            Record::Page { page, size, pcid, global, reads } => {
+            Record::Page { page, size, pcid, global, upper, reads } => {
                 let space = u64::from(pcid) << 32 | u64::from(global) << 44;
-                [kind::PAGE | u64::from(page.0.get()) << 8, space | (size as u64) << 45 | u64::from(reads) << 47]
+                [
+                    kind::PAGE | u64::from(page.0.get()) << 8,
+                    space | (size as u64) << 45 | u64::from(reads) << 47 | u64::from(upper) << 50,
+                ]
             }
             Record::Invalidate { instruction, forget } => {
                 [kind::INVALIDATE | u64::from(instruction) << 8 | INVALIDATES, forget.encode()]
@@ -234,6 +257,10 @@ impl Record {
             kind::DEVICE => Record::Device { service_ps: second },
             kind::SETTLE => Record::Settle { sequence: second },
             kind::MARK => Record::Mark { marker: Marker::from_id((first >> 8) as u16)? },
+            kind::SAMPLE => {
+                let phase = ((first >> 8) as usize & 0xff).checked_sub(1)?;
+                Record::Sample { phase: *Phase::ALL.get(phase)?, idle_ps: second }
+            }
             kind::END => Record::End,
             kind::CUT => Record::Cut { instruction: (first >> 8) as u16 },
             kind::HALT => Record::Halt,
@@ -244,6 +271,7 @@ impl Record {
                 pcid: (second >> 32 & 0xfff) as u16,
                 global: second >> 44 & 1 == 1,
                 reads: (second >> 47 & 7) as u8,
+                upper: second >> 50 & 1 == 1,
             },
             kind::INVALIDATE => {
                 Record::Invalidate { instruction: (first >> 8) as u16, forget: Forget::decode(second)? }

@@ -5,7 +5,9 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 use cxlab_access::record::{MemoryAccess, RECORD_BYTES};
 use cxlab_access::ring::{Reply, Ring, Told};
-use cxlab_access::{BlockId, Consumer, Forget, Mapping, Marker, Page, PageId, PageSize, Peer, Producer, Record, Vcpu};
+use cxlab_access::{
+    BlockId, Consumer, Forget, Mapping, Marker, Page, PageId, PageSize, Peer, Phase, Producer, Record, Vcpu,
+};
 use proptest::prelude::*;
 
 fn any_record() -> impl Strategy<Value = Record> {
@@ -37,9 +39,12 @@ fn any_record() -> impl Strategy<Value = Record> {
         Just(Record::Halt),
         (0..Vcpu::MOST).prop_map(|woken| Record::Wake { woken: Vcpu::new(woken) }),
         Just(Record::Mark { marker: Marker::ProgramStart }),
-        (any_id(), any_size(), 0u16..1 << 12, any::<bool>(), 2u8..6)
-            .prop_map(|(page, size, pcid, global, reads)| { Record::Page { page, size, pcid, global, reads } }),
+        (any_id(), any_size(), 0u16..1 << 12, any::<bool>(), any::<bool>(), 2u8..6).prop_map(
+            |(page, size, pcid, global, upper, reads)| Record::Page { page, size, pcid, global, upper, reads }
+        ),
         (0u16..512, forget).prop_map(|(instruction, forget)| Record::Invalidate { instruction, forget }),
+        (prop_oneof![Just(Phase::Warming), Just(Phase::Detailed), Just(Phase::Measured)], any::<u64>())
+            .prop_map(|(phase, idle_ps)| Record::Sample { phase, idle_ps }),
         Just(Record::End),
     ]
 }
@@ -59,7 +64,7 @@ fn any_page() -> impl Strategy<Value = Page> {
 #[test]
 fn a_page_is_told_with_the_entries_that_a_walk_reads() {
     let entries = [0x1000, 0x2008, 0x3010, 0x4018, 0];
-    let mapping = Mapping { size: PageSize::Kib4, pcid: 3, global: false, reads: 4, entries };
+    let mapping = Mapping { size: PageSize::Kib4, pcid: 3, global: false, upper: false, reads: 4, entries };
     let (record, bytes) = mapping.tell(PageId(NonZeroU32::MIN));
     assert_eq!(record.payload_records() * RECORD_BYTES, bytes.len());
     assert_eq!(Mapping::entries_of(&bytes), Some(entries));

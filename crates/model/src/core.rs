@@ -35,14 +35,14 @@ mod write_combining;
 
 use std::collections::VecDeque;
 
-use cxlab_access::Marker;
+use cxlab_access::{Marker, Phase};
 use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
 use crate::cache::{LineState, Private};
 use crate::config::HostSpec;
 use crate::error::ModelError;
-use crate::frontend::{Feed, Step, Work};
+use crate::frontend::{Branch, Feed, Outcome, Step, Work};
 use crate::request::{CoreId, Op};
 
 use forward::Forwarding;
@@ -222,6 +222,12 @@ impl Core {
         self.misses.held()
     }
 
+    /// The predictor learns what a branch did, functionally.
+    #[inline]
+    pub(crate) fn learn(&mut self, branch: Branch, outcome: Outcome) {
+        self.predictor.guessed(branch, outcome);
+    }
+
     /// Go on until an event is due, a miss is waited for, or the program ends.
     pub fn run<F: Feed, U: Uncore>(&mut self, feed: &mut F, uncore: &mut U) -> Result<Pause, ModelError> {
         loop {
@@ -319,6 +325,26 @@ impl Core {
                 }
             }
             Step::Invalidate { forget } => self.translation.forget(forget, |page| uncore.mapping(page)),
+            Step::Sample { phase: Phase::Warming } if !self.window.all_committed() => {
+                self.in_hand = Some(step);
+                return Ok(Some(Pause::Blocked(Wait::Commit)));
+            }
+            Step::Sample { phase } => {
+                // What is under way would find its lines changed by what is warmed meanwhile.
+                if phase == Phase::Warming
+                    && let Some(event) = uncore.next_event()
+                {
+                    self.in_hand = Some(step);
+                    self.front.advance_to(event);
+                    uncore.resume(self.id, event);
+                    return Ok(Some(Pause::Behind));
+                }
+                if phase == Phase::Warming {
+                    self.front.advance_to(self.commit.now());
+                }
+                feed.reached(phase);
+                return Ok(Some(Pause::Answered));
+            }
             Step::Wake { woken } => return Ok(Some(Pause::Wakes(woken))),
             Step::Asleep => return Ok(Some(Pause::Halted)),
             Step::Starved => return Ok(Some(Pause::Starved)),

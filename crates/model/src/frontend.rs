@@ -14,11 +14,14 @@ mod class;
 mod guest;
 mod instruction;
 mod live;
+mod placed;
 mod reader;
 mod registers;
 mod replay;
+mod sampled;
 mod synthetic;
 mod touch;
+mod warming;
 mod work;
 
 pub use block::Block;
@@ -26,12 +29,16 @@ pub use class::Class;
 pub use guest::{Guest, RecordSource};
 pub use instruction::{Branch, Instruction, Outcome};
 pub use live::Live;
+pub use placed::{PageMap, Placed, Policy};
 pub use reader::{Reader, Step};
 pub use registers::RegisterSet;
 pub use replay::{Answers, Replay};
+pub use sampled::Sampled;
 pub use synthetic::{Action, Kernel, Prototypes, Synthetic};
 pub use touch::Touch;
 pub use work::Work;
+
+use cxlab_access::Phase;
 
 use crate::addr::Hpa;
 use crate::error::ModelError;
@@ -77,6 +84,9 @@ pub trait Feed {
 
     /// The answer to a `ClockRead` or a `Settle` [ps].
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
+
+    /// The answer to a `Sample`: the core has come to where this phase begins.
+    fn reached(&mut self, _phase: Phase) {}
 }
 
 /// The feeds of a machine's cores. They may share what is behind them, as threads share an operating system.
@@ -108,6 +118,10 @@ impl<F: Feed> Feed for &mut F {
 
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
         (**self).answer_clock(sequence, ps)
+    }
+
+    fn reached(&mut self, phase: Phase) {
+        (**self).reached(phase);
     }
 }
 

@@ -24,6 +24,7 @@ mod shared;
 mod snoops;
 mod socket_link;
 mod timeline;
+mod warming;
 
 use std::collections::VecDeque;
 

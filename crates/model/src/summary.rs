@@ -1,21 +1,21 @@
 //! The summary of a run: what `--json` writes, for people and programs.
 
 mod counters;
+mod sampled;
 mod series;
+mod totals;
 mod tree;
 
 pub use counters::{Counters, Sample};
+pub use sampled::Windows;
 pub use series::Series;
+pub use totals::Totals;
 pub use tree::Part;
 
-use cxlab_kernel::Time;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::addr::LINE_BYTES;
-use crate::cxl::DeviceStats;
 use crate::machine::Machine;
-use crate::request::{NodeId, Stage};
 
 /// A run in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,81 +102,8 @@ impl Summary {
     /// The run so far.
     #[must_use]
     pub fn of(machine: &Machine) -> Summary {
-        let seconds = machine.now().as_seconds();
-        let sum = |of: fn(&crate::core::CoreStats) -> u64| machine.cores().iter().map(|core| of(&core.stats)).sum();
-        let instructions = Instructions {
-            user: sum(|stats| stats.user_instructions.get()),
-            kernel: sum(|stats| stats.kernel_instructions.get()),
-        };
-        let idle = |core: &crate::core::Core| {
-            let still = core.halted_since().map_or(Time::ZERO, |since| machine.now().since(since));
-            (core.spent().idle + still).as_seconds()
-        };
-        let idle_s: f64 = machine.cores().iter().map(idle).sum();
-        let io_s: f64 = machine.cores().iter().map(|core| core.spent().device.as_seconds()).sum();
-        let busy_s = seconds * machine.cores().len() as f64 - idle_s - io_s;
-        let cycles = busy_s * machine.spec().host.core.frequency.as_hz() as f64;
-        let (llc_hits, llc_misses) = machine.llc_hits_and_misses();
-        Summary {
-            machine: machine.spec().name.clone(),
-            simulated_seconds: seconds,
-            instructions,
-            ipc: ratio((instructions.user + instructions.kernel) as f64, cycles),
-            time: TimeShares { busy_s, idle_s, io_s },
-            nodes: nodes(machine, seconds),
-            core: CoreSummary {
-                l1_hits: sum(|stats| stats.l1_hits.get()),
-                l2_hits: sum(|stats| stats.l2_hits.get()),
-                llc_hits,
-                llc_misses,
-                snoops: sum(|stats| stats.snoops.get()),
-                prefetches: sum(|stats| stats.prefetches.get()),
-                fill_buffer_waits: machine.cores().iter().map(crate::core::Core::fill_buffer_waits).sum(),
-                lsq_full_events: sum(|stats| stats.lsq_full.get()),
-                branches: sum(|stats| stats.branches.get()),
-                mispredictions: sum(|stats| stats.mispredictions.get()),
-            },
-        }
+        Totals::of(machine).summary(machine.spec())
     }
-}
-
-fn nodes(machine: &Machine, seconds: f64) -> IndexMap<String, NodeSummary> {
-    let specs = machine.spec().nodes.iter();
-    specs
-        .zip(machine.nodes())
-        .enumerate()
-        .map(|(place, (spec, (stats, stages)))| {
-            let loads = stats.loads.get();
-            let mean = |total: cxlab_kernel::Time| total.as_ns() / loads as f64;
-            let stages_ns: IndexMap<_, _> = Stage::ALL
-                .iter()
-                .zip(stages)
-                .filter(|(_, total)| total.as_ps() > 0)
-                .map(|(stage, total)| (stage.name().to_owned(), mean(*total)))
-                .collect();
-            let read_bytes = stats.lines_read() * LINE_BYTES;
-            let write_bytes = stats.write_backs.get() * LINE_BYTES;
-            let summary = NodeSummary {
-                loads,
-                stores: stats.stores.get(),
-                prefetches: stats.prefetches.get(),
-                // From the stages, which are exact; the histogram keeps three digits.
-                mean_load_latency_ns: (loads > 0).then(|| stages.iter().copied().map(mean).sum()),
-                stages_ns,
-                read_bytes,
-                write_bytes,
-                bandwidth_mb_s: ratio((read_bytes + write_bytes) as f64 / 1e6, seconds),
-                devices: devices(machine, NodeId(place as u16)),
-            };
-            (spec.name.clone(), summary)
-        })
-        .collect()
-}
-
-fn devices(machine: &Machine, node: NodeId) -> Vec<DeviceSummary> {
-    let expanders = machine.ports(node).filter_map(|port| port.expander);
-    let summary = |device: &DeviceStats| DeviceSummary { reads: device.reads.get(), writes: device.writes.get() };
-    expanders.map(|expander| summary(&expander.device.counts)).collect()
 }
 
 fn ratio(above: f64, below: f64) -> f64 {

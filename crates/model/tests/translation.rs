@@ -210,7 +210,8 @@ fn what_is_invalidated_is_walked_for_again() {
 #[test]
 fn global_pages_stay_when_spaces_are_forgotten() {
     let spec = MachineSpec::load("8468v-asic").unwrap().host.tlb;
-    let mapping = |pcid, global| Mapping { size: PageSize::Kib4, pcid, global, reads: 4, entries: [0; 5] };
+    let mapping =
+        |pcid, global| Mapping { size: PageSize::Kib4, pcid, global, upper: false, reads: 4, entries: [0; 5] };
     let tables = PageTables::Told(vec![mapping(1, false), mapping(1, true), mapping(2, false)]);
     let page = |id: u32| Page::new(PageId(NonZeroU32::new(id).unwrap()), PageSize::Kib4, u64::from(id));
     let stay = |forget| {

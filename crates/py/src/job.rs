@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::Value;
 
-use cxlab_access::{Consumer, Peer, Ring};
+use cxlab_access::{Consumer, Peer, Ring, Schedule};
 use cxlab_kernel::Time;
-use cxlab_model::frontend::{Answers, Guest, Live, Replay};
+use cxlab_model::frontend::{Answers, Guest, Live, PageMap, Placed, Policy, RecordSource, Replay, Sampled};
 use cxlab_model::machine::{AddressRange, Region, Retraining, Timeline};
 use cxlab_model::summary::{Counters, Part, Series, Summary};
 use cxlab_model::{Machine, MachineSpec, ModelError};
@@ -43,6 +43,22 @@ struct LiveJob {
     timeline: Option<Window>,
     /// descriptor of the counters' port, inherited, if the guest has one
     counters_fd: Option<i32>,
+}
+
+/// Which instructions of a replayed trace are followed in detail.
+#[derive(Deserialize)]
+struct Sample {
+    detail: u64,
+    warm: u64,
+    every: u64,
+    seed: u64,
+}
+
+impl Sample {
+    fn schedule(&self) -> Result<Schedule, ModelError> {
+        let inconsistent = |cause| ModelError::Inconsistent { file: "--sample".into(), cause };
+        Schedule::new(self.detail, self.warm, self.every, self.seed).map_err(inconsistent)
+    }
 }
 
 /// What a timeline shows, and where it is written.
@@ -91,6 +107,9 @@ struct ReplayJob {
     /// another machine than the recorded one
     machine: Option<String>,
     timeline: Option<Window>,
+    sample: Option<Sample>,
+    /// where the program's pages go, by names of nodes and pages in a row, if not where they were recorded
+    placement: Option<Vec<(String, u32)>>,
 }
 
 fn ranges(nodes: &[NodeRanges]) -> Vec<AddressRange> {
@@ -139,34 +158,82 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
         counters.as_mut().map_or(Ok(()), |counters| counters.look(machine))?;
         partial.look(machine)
     })?;
+    let sampled = guest.sampled(&machine);
     let live = guest.into_source();
     let cut_short = live.was_cut_short();
     live.finish()?;
     timeline.iter().try_for_each(|window| window.write(&machine))?;
-    let mut whole = summary(&machine, !cut_short);
+    let mut whole = told(sampled, &machine, !cut_short);
     whole["series"] = series.to_json();
     whole["statistics"] = statistics(&machine);
     Ok(whole.to_string())
 }
 
-/// Run a recorded trace through its own machine, whose answers must agree, or through another.
+/// Run a recorded trace through its own machine, whose answers must agree, through another, sampled, or placed anew.
 pub fn replay(job: &str) -> Result<String, ModelError> {
     let job: ReplayJob = serde_json::from_str(job).map_err(|error| bad_job(&error))?;
-    let answers = if job.machine.is_some() { Answers::MayDiffer } else { Answers::MustAgree };
-    let source = Replay::open(&job.trace, answers)?;
-    let recorded: Recorded = serde_json::from_str(source.description()).map_err(|error| bad_job(&error))?;
+    if let Some(sample) = &job.sample {
+        let source = Sampled::open(&job.trace, sample.schedule()?)?;
+        let recorded = recorded(source.description())?;
+        if recorded.cpus > 1 {
+            let cause = format!("a trace of {} vCPUs cannot be sampled, one of one vCPU can", recorded.cpus);
+            return Err(ModelError::Inconsistent { file: job.trace.display().to_string(), cause });
+        }
+        let (_, whole) = replay_from(source, &recorded, &job)?;
+        return Ok(whole.to_string());
+    }
+    let same = job.machine.is_none() && job.placement.is_none();
+    let source = Replay::open(&job.trace, if same { Answers::MustAgree } else { Answers::MayDiffer })?;
+    let recorded = recorded(source.description())?;
+    let (source, mut whole) = replay_from(source, &recorded, &job)?;
+    whole["answers_compared"] = source.compared().into();
+    Ok(whole.to_string())
+}
+
+fn recorded(description: &str) -> Result<Recorded, ModelError> {
+    serde_json::from_str(description).map_err(|error| bad_job(&error))
+}
+
+/// The source when all has been read, and the summary.
+fn replay_from<S: RecordSource>(source: S, recorded: &Recorded, job: &ReplayJob) -> Result<(S, Value), ModelError> {
     let spec = MachineSpec::load(job.machine.as_deref().unwrap_or(&recorded.machine))?;
+    let map = job.placement.as_ref().map_or(Ok(PageMap::default()), |placement| {
+        let regions = recorded.regions.iter().map(Region::range);
+        let all: Vec<_> = ranges(&recorded.nodes).into_iter().chain(regions).collect();
+        PageMap::read(&job.trace, &policy(placement, &spec)?, &all)
+    })?;
     let mut machine = Machine::with_regions(spec, recorded.cpus, &ranges(&recorded.nodes), &recorded.regions)?;
     recorded.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     job.timeline.iter().try_for_each(|window| window.keep(&mut machine))?;
-    let mut guest = Guest::new(source, recorded.cpus);
+    let mut guest = Guest::new(Placed::new(source, map), recorded.cpus);
     guest.run(&mut machine, |_| Ok(()))?;
     job.timeline.iter().try_for_each(|window| window.write(&machine))?;
-    let compared = guest.source().compared();
-    let mut whole = summary(&machine, true);
-    whole["answers_compared"] = compared.into();
+    let mut whole = told(guest.sampled(&machine), &machine, true);
     whole["statistics"] = statistics(&machine);
-    Ok(whole.to_string())
+    Ok((guest.into_source().source, whole))
+}
+
+/// A placement by the machine's names.
+fn policy(placement: &[(String, u32)], spec: &MachineSpec) -> Result<Policy, ModelError> {
+    let node = |(name, weight): &(String, u32)| {
+        let unknown = || ModelError::UnknownName {
+            kind: "node",
+            name: name.clone(),
+            valid: spec.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", "),
+        };
+        let place = spec.nodes.iter().position(|node| node.name == *name).ok_or_else(unknown)?;
+        Ok((place as u16, *weight))
+    };
+    placement.iter().map(node).collect::<Result<_, ModelError>>().map(Policy)
+}
+
+/// The summary of a run, which may have been sampled.
+fn told(sampled: Option<(Summary, Value)>, machine: &Machine, complete: bool) -> Value {
+    let Some((of_windows, sampling)) = sampled else { return summary(machine, complete) };
+    let mut value = serde_json::to_value(of_windows).expect("plain data is JSON");
+    value["complete"] = complete.into();
+    value["sampling"] = sampling;
+    value
 }
 
 fn summary(machine: &Machine, complete: bool) -> Value {

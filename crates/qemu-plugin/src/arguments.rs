@@ -1,9 +1,9 @@
 //! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`,
-//! and `counters=<port>`.
+//! `sample=<detail>:<warm>:<every>:<seed>`, `warmup=program` and `counters=<port>`.
 
 use std::os::fd::RawFd;
 
-use cxlab_access::Vcpu;
+use cxlab_access::{Schedule, Vcpu};
 
 /// Which instructions go to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,15 @@ pub enum Detail {
     Marker,
     /// none: the guest runs functionally
     Off,
+}
+
+/// Whether the model follows the program functionally before a region of detail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUp {
+    /// caches are cold where a region begins
+    None,
+    /// from the program's start
+    Program,
 }
 
 /// How an idle guest comes to its next timer.
@@ -44,12 +53,16 @@ pub struct Arguments {
     pub vcpus: usize,
     /// how far a vCPU may be ahead of the one that is most behind [ps]
     pub skew_ps: u64,
+    /// which instructions of a region are followed in detail, if not all
+    pub sample: Option<Schedule>,
+    pub warm_up: WarmUp,
     /// number of the serial port that the model answers a program in, if there is one
     pub counters: Option<u16>,
 }
 
 const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, \
-                     poison=<window>:<bytes>, vcpus=<1 to 8>, skew=<ps>, counters=<port>";
+                     poison=<window>:<bytes>, vcpus=<1 to 8>, skew=<ps>, counters=<port>, \
+                     sample=<detail>:<warm>:<every>:<seed>, warmup=program";
 
 impl Arguments {
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
@@ -57,6 +70,7 @@ impl Arguments {
         let (mut step_ps, mut idle, mut windows) = (1000, Idle::Jump, 0);
         let (mut vcpus, mut skew_ps, mut counters) = (1, 2_000_000, None);
         let mut poison = Vec::new();
+        let (mut sample, mut warm_up) = (None, WarmUp::None);
         for word in words {
             let refuse = || format!("`{word}` is no argument; valid: {VALID}");
             let (key, value) = word.split_once('=').ok_or_else(refuse)?;
@@ -78,6 +92,8 @@ impl Arguments {
                     vcpus = count.parse().ok().filter(|n| (1..=Vcpu::MOST).contains(n)).ok_or_else(refuse)?;
                 }
                 ("skew", ps) => skew_ps = ps.parse().ok().filter(|ps| *ps > 0).ok_or_else(refuse)?,
+                ("sample", numbers) => sample = Some(schedule(numbers).ok_or_else(refuse)?),
+                ("warmup", "program") => warm_up = WarmUp::Program,
                 ("counters", port) => counters = Some(port.parse().ok().filter(|port| *port > 0).ok_or_else(refuse)?),
                 _ => return Err(refuse()),
             }
@@ -93,9 +109,17 @@ impl Arguments {
             poison,
             vcpus,
             skew_ps,
+            sample,
+            warm_up,
             counters,
         })
     }
+}
+
+fn schedule(numbers: &str) -> Option<Schedule> {
+    let numbers = numbers.split(':').map(|number| number.parse().ok()).collect::<Option<Vec<u64>>>()?;
+    let [detail, warm, every, seed] = numbers[..] else { return None };
+    Schedule::new(detail, warm, every, seed).ok()
 }
 
 #[cfg(test)]
@@ -113,8 +137,13 @@ mod tests {
         assert_eq!((arguments.step_ps, arguments.idle, arguments.windows), (1000, Idle::Pace, 2));
         assert_eq!((arguments.vcpus, arguments.skew_ps), (4, 500_000));
         assert_eq!(arguments.counters, None);
+        let sampled = parse("ring=7,detail=all,tsc=1,sample=1:2:30:4,warmup=program").unwrap();
+        assert_eq!(sampled.sample, Schedule::new(1, 2, 30, 4).ok());
+        assert_eq!(sampled.warm_up, WarmUp::Program);
         assert_eq!(parse("ring=7,detail=all,tsc=1,counters=5").unwrap().counters, Some(5));
         for (text, wanted) in [
+            ("ring=7,detail=all,tsc=1,sample=1:2:3", "`sample=1:2:3`"),
+            ("ring=7,detail=all,tsc=1,sample=9:2:3:0", "`sample=9:2:3:0`"),
             ("detail=all,tsc=1", "`ring=` is missing"),
             ("ring=7,detail=some,tsc=1", "`detail=some` is no argument"),
             ("ring=7,detail=all,tsc=0", "`tsc=0`"),

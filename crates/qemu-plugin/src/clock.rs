@@ -113,7 +113,7 @@ pub fn hook() -> Result<(), String> {
 /// Now, as every reader sees it [ps].
 pub fn now_ps() -> u64 {
     let base = BASE.load(Acquire);
-    let counted = if mode::in_detail() {
+    let counted = if mode::tells() {
         0
     } else {
         // SAFETY: sums a counter of ours over the vCPUs.

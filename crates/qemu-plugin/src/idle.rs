@@ -13,6 +13,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use crate::arguments::Idle;
+use crate::mode::Mode;
 use crate::qemu::{self, BigLock, Cpu};
 use crate::{clock, device, mode, stream, turns};
 
@@ -80,11 +81,13 @@ fn step() -> Option<Duration> {
 }
 
 fn jump(ps: u64) {
-    if mode::in_detail() {
-        let until = clock::now_ps() / 1000 * 1000 + ps;
-        stream::with(|stream| stream.idle(until));
-    } else {
-        clock::skip(ps);
+    match mode::now() {
+        Mode::Counted => clock::skip(ps),
+        Mode::Warming => stream::with(|stream| stream.warm_idle(ps)),
+        Mode::Detail => {
+            let until = clock::now_ps() / 1000 * 1000 + ps;
+            stream::with(|stream| stream.idle(until));
+        }
     }
 }
 

@@ -1,15 +1,44 @@
-//! Whether blocks that are translated and executed now tell the model.
+//! What is told of the blocks that are executed now.
+//!
+//! Blocks are translated for one of two kinds: those that only count, and those that tell. Between the two ways of telling
+//! nothing is translated anew.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-static DETAIL: AtomicBool = AtomicBool::new(false);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Mode {
+    /// nothing: instructions are counted
+    Counted,
+    /// lines and branches, for caches and predictor; time comes from counting, too
+    Warming,
+    /// everything: time comes from the model
+    Detail,
+}
+
+static MODE: AtomicU8 = AtomicU8::new(Mode::Counted as u8);
+
+#[inline]
+pub fn now() -> Mode {
+    match MODE.load(Acquire) {
+        0 => Mode::Counted,
+        1 => Mode::Warming,
+        _ => Mode::Detail,
+    }
+}
 
 #[inline]
 pub fn in_detail() -> bool {
-    DETAIL.load(Acquire)
+    now() == Mode::Detail
 }
 
-pub fn set_detail(detail: bool) {
-    DETAIL.store(detail, Release);
+/// Whether the model is told anything.
+#[inline]
+pub fn tells() -> bool {
+    now() != Mode::Counted
+}
+
+pub fn set(mode: Mode) {
+    MODE.store(mode as u8, Release);
 }

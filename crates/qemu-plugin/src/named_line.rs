@@ -69,7 +69,7 @@ fn pushes_out(mnemonic: Mnemonic) -> bool {
 }
 
 unsafe extern "C" fn on_named_line(vcpu: u32, data: *mut c_void) {
-    if !mode::in_detail() {
+    if !mode::tells() {
         return;
     }
     // SAFETY: the data of this callback is a leaked `NamedLine`.

@@ -254,7 +254,9 @@ impl Pages {
 fn walk(space: Space, address: u64, memory: impl Fn(u64) -> u64) -> Option<(Mapping, u64)> {
     let levels = if space.cr4 & FIVE_LEVELS == 0 { 4 } else { 5 };
     let pcid = if space.cr4 & HAS_PCIDS == 0 { 0 } else { (space.cr3 & PCID) as u16 };
-    let mut mapping = Mapping { size: PageSize::Kib4, pcid, global: false, reads: 0, entries: Default::default() };
+    let upper = address >> 63 == 1;
+    let entries = Default::default();
+    let mut mapping = Mapping { size: PageSize::Kib4, pcid, global: false, upper, reads: 0, entries };
     let mut table = space.cr3 & ADDRESS;
     for level in (0..levels).rev() {
         let shift = 12 + 9 * level;

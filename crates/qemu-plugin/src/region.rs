@@ -26,21 +26,43 @@ pub fn start(arguments: &Arguments) {
 /// What a marker means.
 enum Effect {
     Begin,
+    /// the region begins that was warmed up for
+    EndWarmUp,
     End,
     Tell,
     AskCounters,
     Nothing,
 }
 
-fn effect(detail: Detail, marker: Marker, in_detail: bool) -> Effect {
+/// Where a run is when it comes to a marker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Outside,
+    /// the model follows functionally until the region begins
+    WarmingUp,
+    Region,
+}
+
+fn place() -> Place {
+    match mode::tells() {
+        false => Place::Outside,
+        true if stream::with(|stream| stream.is_before_region()) => Place::WarmingUp,
+        true => Place::Region,
+    }
+}
+
+fn effect(detail: Detail, marker: Marker, place: Place) -> Effect {
     match (detail, marker) {
-        (Detail::All, Marker::ProgramStart) | (Detail::Marker, Marker::RegionBegin) if !in_detail => Effect::Begin,
-        (Detail::Marker, Marker::RegionEnd) | (Detail::All | Detail::Marker, Marker::ProgramEnd) if in_detail => {
-            Effect::End
+        (Detail::Marker, Marker::RegionBegin) if place == Place::WarmingUp => Effect::EndWarmUp,
+        (Detail::Marker, Marker::ProgramStart) if stream::with(|stream| stream.warms_up()) => Effect::Begin,
+        (Detail::All, Marker::ProgramStart) | (Detail::Marker, Marker::RegionBegin) if place == Place::Outside => {
+            Effect::Begin
         }
+        (Detail::Marker, Marker::RegionEnd) if place == Place::Region => Effect::End,
+        (Detail::All | Detail::Marker, Marker::ProgramEnd) if place != Place::Outside => Effect::End,
         (Detail::Off, _) => Effect::Nothing,
         (_, Marker::ProgramStart | Marker::ProgramEnd) => Effect::Tell,
-        (_, Marker::Counters) if in_detail => Effect::AskCounters,
+        (_, Marker::Counters) if mode::in_detail() => Effect::AskCounters,
         // With detail for the whole program its own markers narrow nothing; told, the end of a region would cut
         // its block.
         _ => Effect::Nothing,
@@ -51,10 +73,14 @@ fn effect(detail: Detail, marker: Marker, in_detail: bool) -> Effect {
 pub unsafe extern "C" fn on_marker(vcpu: u32, data: *mut c_void) {
     let marker = Marker::from_id(data as u16).expect("only markers get this callback");
     let detail = *DETAIL.get().expect("start comes first");
-    match effect(detail, marker, mode::in_detail()) {
+    match effect(detail, marker, place()) {
         Effect::Begin => {
             BEGINS_WITH.store(marker.id(), Release);
             qemu::run_exclusively(vcpu as usize, begin);
+        }
+        Effect::EndWarmUp => {
+            BEGINS_WITH.store(marker.id(), Release);
+            qemu::run_exclusively(vcpu as usize, end_warm_up);
         }
         Effect::End => {
             stream::with(|stream| stream.finish(vcpu as usize, marker));
@@ -71,6 +97,11 @@ unsafe extern "C" fn begin(cpu: Cpu, vcpu: u64) {
     stream::with(|stream| stream.begin(vcpu as usize, marker));
     // SAFETY: all vCPUs are stopped.
     unsafe { (qemu::functions().tb_flush)(cpu) };
+}
+
+unsafe extern "C" fn end_warm_up(_cpu: Cpu, vcpu: u64) {
+    let marker = Marker::from_id(BEGINS_WITH.load(Acquire)).expect("on_marker stored one");
+    stream::with(|stream| stream.end_warm_up(vcpu as usize, marker));
 }
 
 unsafe extern "C" fn flush(cpu: Cpu, _data: u64) {

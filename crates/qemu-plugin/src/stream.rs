@@ -9,6 +9,7 @@
 //! own. One thread writes at a time: that of the vCPUs, or the idle one while all are halted under the big lock.
 
 mod callbacks;
+mod warming;
 
 use std::cell::UnsafeCell;
 use std::os::fd::BorrowedFd;
@@ -20,11 +21,14 @@ use cxlab_access::ring::{CAPACITY, Reply, Told, sync_lag};
 use cxlab_access::{BlockId, Marker, Page, Peer, PeerGone, Producer, Record, Ring, Vcpu};
 
 use crate::arguments::Arguments;
+use crate::mode::Mode;
 use crate::pages::Pages;
 use crate::qemu::{self, BigLock};
 use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
 use crate::{clock, device, mode, progress};
+
+use warming::Warming;
 
 pub use callbacks::{BlockData, enter_block, on_block, on_clock_read, on_halt, on_memory, on_pause, reach_clock_read};
 
@@ -73,6 +77,8 @@ pub struct Stream {
     last: [Option<(u64, u64)>; 2],
     /// translations that the model knows
     pages: Pages,
+    /// between windows, and ahead of a region
+    warming: Warming,
     /// the last record has been written
     ended: bool,
 }
@@ -93,7 +99,7 @@ pub fn open(arguments: &Arguments) -> Result<(), String> {
     let ring = Ring::create(fd, CAPACITY).map_err(refuse)?;
     progress::show_in(Ring::open(fd).map_err(refuse)?);
     // SAFETY: nothing else runs yet.
-    unsafe { *STREAM.0.get() = Some(Stream::new(Producer::new(ring))) };
+    unsafe { *STREAM.0.get() = Some(Stream::new(Producer::new(ring), arguments)) };
     Ok(())
 }
 
@@ -119,7 +125,7 @@ fn or_quit<T>(result: Result<T, PeerGone>) -> T {
 }
 
 impl Stream {
-    fn new(producer: Producer) -> Stream {
+    fn new(producer: Producer, arguments: &Arguments) -> Stream {
         Stream {
             producer,
             peer: None,
@@ -133,6 +139,7 @@ impl Stream {
             offset_ps: 0,
             last: [None; 2],
             pages: Pages::new(turns::vcpus()),
+            warming: Warming::new(arguments),
             ended: false,
         }
     }
@@ -171,23 +178,27 @@ impl Stream {
         // What was answered before is no concern of this region.
         device::look(&BigLock::take());
         let now_ps = clock::now_ps();
-        mode::set_detail(true);
+        mode::set(Mode::Detail);
         clock::stand_at(now_ps);
         self.offset_ps = now_ps - self.model_ps;
         self.pages.begin();
         self.halt_others(vcpu);
         self.enter(vcpu);
         self.push(vcpu, Record::Mark { marker });
-        self.producer.publish();
         self.syncs[vcpu].since = 0;
+        self.begin_phase(vcpu, marker);
+        self.producer.publish();
     }
 
     /// Detail ends at `marker`: the guest's clock stands where the model's does.
     pub fn finish(&mut self, vcpu: usize, marker: Marker) {
+        if mode::now() == Mode::Warming {
+            self.leave_warming(vcpu);
+        }
         self.halt_others(vcpu);
         self.settle(vcpu);
         clock::count_from_here();
-        mode::set_detail(false);
+        mode::set(Mode::Counted);
         self.mark(vcpu, marker);
     }
 
@@ -236,6 +247,7 @@ impl Stream {
         self.last = [None; 2];
         self.in_block = instructions;
         self.turns.execute(vcpu, instructions, entered.pauses());
+        self.warming.in_detail(instructions);
         let syncs = &mut self.syncs[vcpu];
         // A PAUSE takes its share of the interval.
         syncs.since += instructions + if entered.pauses() { syncs.quantum * PAUSE_PS / INTERVAL_PS } else { 0 };
@@ -352,6 +364,7 @@ impl Stream {
     /// No vCPU had anything to do until the guest's time `until_ps`.
     pub fn idle(&mut self, until_ps: u64) {
         let until_ps = until_ps - self.offset_ps;
+        self.warming.stands(until_ps.saturating_sub(self.model_ps));
         let speaker = turns::speaker();
         self.push(speaker, Record::Idle { until_ps });
         self.turns.idle(speaker, until_ps);
@@ -367,6 +380,7 @@ impl Stream {
     /// A device has served a request while time stood still.
     fn device_served(&mut self, vcpu: usize, service_ps: u64) {
         self.push(vcpu, Record::Device { service_ps });
+        self.warming.stands(service_ps);
         self.turns.stand(vcpu, service_ps);
     }
 

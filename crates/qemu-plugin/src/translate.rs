@@ -20,7 +20,7 @@ pub unsafe extern "C" fn block(_id: PluginId, block: *mut Block) {
     window::at_translation();
     // SAFETY: the block is valid during this call.
     let (count, pc) = unsafe { (api::qemu_plugin_tb_n_insns(block), api::qemu_plugin_tb_vaddr(block)) };
-    let detail = mode::in_detail();
+    let detail = mode::tells();
     let mut code = [0u8; 512 * LONGEST];
     let mut length = 0;
     for index in 0..count {

@@ -130,17 +130,29 @@ def program(document: Document) -> Text:
     """What became of the program's time, in a few aligned lines."""
     instructions = document["instructions"]
     split = f"user {_millions(instructions['user'])}, kernel {_millions(instructions['kernel'])}"
-    lines = (
+    sampling = document.get("sampling")
+    lines = [
         ("simulated time", seconds(document["simulated_seconds"]), _shares(document)),
         ("instructions", _millions(_instructions(document)), split),
         ("IPC", f"{document['ipc']:.3f}", "instructions for each busy cycle"),
-    )
+    ]
+    if sampling is not None:
+        lines.append(("sample", f"{sampling['windows']} windows", _interval(sampling)))
     text = Text()
     for label, value, more in lines:
         text.append(f"  {label:<16}")
         text.append(f"{value:>11}", style="bold")
         text.append(f"   {more}\n", style="dim")
     return text
+
+
+def _interval(sampling: Document) -> str:
+    """What is known of the simulated time."""
+    intervals = sampling["intervals"]
+    if intervals is None or intervals["simulated_seconds"] is None:
+        return "too few for an interval"
+    low, high = intervals["simulated_seconds"]
+    return f"simulated time in {seconds(low)} .. {seconds(high)} ({sampling['confidence']:.0%})"
 
 
 def nodes(document: Document) -> Table:

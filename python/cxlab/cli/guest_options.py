@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from cxlab.cli.sampling_options import sampling_options
 from cxlab.cli.timeline_options import timeline_options
 from cxlab.machine.topology import Attachment, Managed
 
@@ -115,6 +116,13 @@ _OPTIONS: list[Callable[[Any], Any]] = [
         metavar="FILE",
         help="Write the trace of the run here.",
     ),
+    *sampling_options,
+    click.option(
+        "--warm-up",
+        is_flag=True,
+        help="With --detail marker: keep caches and predictor warm, functionally, from PROGRAM's start to "
+        "the first marker.",
+    ),
     *timeline_options,
     click.option("--stats", is_flag=True, help="Show every statistic, with unit and description."),
 ]
@@ -142,6 +150,9 @@ class GuestOptions:
     out: Path | None
     json_file: Path | None
     record: Path | None
+    sample: str | None
+    sample_seed: int
+    warm_up: bool
     timeline_file: Path | None
     window: str
     stats: bool

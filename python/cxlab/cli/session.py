@@ -23,6 +23,7 @@ from cxlab.machine import (
     processors,
     qemu,
     retraining,
+    sampling,
     summary,
     supervisor,
     timeline,
@@ -103,6 +104,8 @@ def _prepare(options: GuestOptions, asked: Asked) -> tuple[Request, str]:
     shown = timeline.parse(options.timeline_file, options.window)
     machine = _load(options.machine)
     cpus = processors.parse_cpus(options.cpus, machine)
+    sample = sampling.parse(options.sample, options.sample_seed)
+    _refuse_sampling(options, asked, cpus)
     skew_ps = processors.parse_skew(options.skew)
     node_bytes = placement.parse_memory(options.memory, machine)
     machine, topology = _attached(options, machine, node_bytes)
@@ -123,6 +126,8 @@ def _prepare(options: GuestOptions, asked: Asked) -> tuple[Request, str]:
         detail=options.detail,
         kernel=image.vmlinuz,
         initramfs=initramfs.ensure(image, init),
+        sample=sample,
+        warm_up=options.warm_up,
         record=None if options.record is None else options.record.absolute(),
         timeline=shown,
         topology=topology,
@@ -140,10 +145,22 @@ def _refuse_without_detail(options: GuestOptions) -> None:
         "--record": options.record is not None,
         "--timeline": options.timeline_file is not None,
         "--stats": options.stats,
+        "--sample": options.sample is not None,
     }
     for option, given in asked.items():
         if given and options.detail == "off":
             raise BadRequest(f"{option} needs detail: with --detail off nothing is timed")
+
+
+def _refuse_sampling(options: GuestOptions, asked: Asked, cpus: int) -> None:
+    if options.sample is not None and cpus > 1:
+        raise BadRequest(f"--sample with --cpus {cpus}: a guest of one processor can be sampled")
+    if options.sample is not None and options.timeline_file is not None:
+        raise BadRequest("--sample with --timeline: between windows there is nothing to show")
+    if asked.steering is not None and (options.sample is not None or options.warm_up):
+        raise BadRequest("--sample and --warm-up are not for a controller: it asks for counters all the time")
+    if options.warm_up and options.detail != "marker":
+        raise BadRequest("--warm-up is of what comes before a marker: it needs --detail marker")
 
 
 def _attached(

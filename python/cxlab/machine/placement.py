@@ -106,6 +106,20 @@ def _nodes(text: str, machine: Machine) -> list[int]:
     return [_number(name, machine) for name in text.split(",")]
 
 
+def _one(options: dict[str, str | None]) -> tuple[str, str] | None:
+    """The option that is given and its value.
+
+    Raises:
+        BadRequest: more than one is.
+
+    """
+    asked = [(option, value) for option, value in options.items() if value is not None]
+    if len(asked) > 1:
+        names = " and ".join(option for option, _ in asked)
+        raise BadRequest(f"{names} exclude each other: a program starts with one memory policy")
+    return asked[0] if asked else None
+
+
 def parse(
     machine: Machine,
     *,
@@ -126,13 +140,10 @@ def parse(
         "--interleave": interleave,
         "--weighted-interleave": weighted_interleave,
     }
-    asked = [(option, value) for option, value in options.items() if value is not None]
-    if not asked:
+    asked = _one(options)
+    if asked is None:
         return DEFAULT
-    if len(asked) > 1:
-        names = " and ".join(option for option, _ in asked)
-        raise BadRequest(f"{names} exclude each other: a program starts with one memory policy")
-    [(option, value)] = asked
+    option, value = asked
     text = f"{option} {value}"
     match option:
         case "--membind":
@@ -142,15 +153,57 @@ def parse(
         case "--interleave":
             return Placement(text, {"interleave": _nodes(value, machine)})
         case _:
-            return Placement(text, {"weighted_interleave": _weights(value, machine)})
+            weights = _weights(value)
+            return Placement(
+                text,
+                {"weighted_interleave": [(_number(name, machine), weight) for name, weight in weights]},
+            )
 
 
-def _weights(text: str, machine: Machine) -> list[tuple[int, int]]:
+def parse_again(
+    *,
+    membind: str | None = None,
+    preferred: str | None = None,
+    interleave: str | None = None,
+    weighted_interleave: str | None = None,
+) -> tuple[str, list[tuple[str, int]]] | None:
+    """Where a recorded program's pages go instead, for people and for the model: nodes and pages in a row.
+
+    Raises:
+        BadRequest: more than one option, several nodes that fill up one after the other, or a weight outside
+            1..255.
+
+    """
+    options = {
+        "--membind": membind,
+        "--preferred": preferred,
+        "--interleave": interleave,
+        "--weighted-interleave": weighted_interleave,
+    }
+    asked = _one(options)
+    if asked is None:
+        return None
+    option, value = asked
+    match option:
+        case "--membind" | "--preferred":
+            if "," in value:
+                raise BadRequest(
+                    f"{option} {value}: pages of a recorded run go to one node, or take turns (--interleave)"
+                )
+            nodes = [(value, 1)]
+        case "--interleave":
+            nodes = [(name, 1) for name in value.split(",")]
+        case _:
+            nodes = _weights(value)
+    return f"{option} {value}", nodes
+
+
+def _weights(text: str) -> list[tuple[str, int]]:
     weights = []
     for name, value in _pairs("--weighted-interleave", text, "dram=3,cxl=1").items():
         if not (value.isascii() and value.isdigit() and 1 <= int(value) <= MOST_WEIGHT):
             raise BadRequest(
                 f"--weighted-interleave {text}: '{value}' is no weight: a whole number in 1..{MOST_WEIGHT}"
             )
-        weights.append((_number(name, machine), int(value)))
+        weights.append((name, int(value)))
     return weights

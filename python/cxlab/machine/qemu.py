@@ -16,6 +16,7 @@ from cxlab.machine.description import Machine
 from cxlab.machine.errors import QemuMissing, QemuVersion
 from cxlab.machine.placement import MIB
 from cxlab.machine.poison import Poison
+from cxlab.machine.sampling import Sample
 from cxlab.machine.topology import Topology
 
 PROGRAM = "qemu-system-x86_64"
@@ -106,6 +107,8 @@ class Plugin:
     idle: str
     #: number of the port that the model answers a placement controller in
     counters: int | None = None
+    sample: Sample | None = None
+    warm_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -270,6 +273,10 @@ class Command:
             settings["windows"] = len(self.topology.windows)
         if self.plugin.counters is not None:
             settings["counters"] = self.plugin.counters
+        if self.plugin.sample is not None:
+            settings["sample"] = self.plugin.sample.plugin()
+        if self.plugin.warm_up:
+            settings["warmup"] = "program"
         # The same key for each line: no dictionary holds that.
         poison = "".join(f",poison={line.window}:{line.offset}" for line in self.poison)
         return ["-plugin", _option(str(self.plugin.path).replace(",", ",,"), **settings) + poison]

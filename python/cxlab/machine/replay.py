@@ -18,6 +18,7 @@ from cxlab.machine.errors import ModelDied, ModelError
 from cxlab.machine.interruption import Interruption
 from cxlab.machine.process import Process
 from cxlab.machine.progress import PERIOD, Progress
+from cxlab.machine.sampling import Sample
 from cxlab.machine.timeline import Timeline
 
 
@@ -28,10 +29,13 @@ def run(
     progress: Progress,
     *,
     timeline: Timeline | None = None,
+    sample: Sample | None = None,
+    placement: list[tuple[str, int]] | None = None,
 ) -> dict[str, Any]:
-    """The model's summary, with ``answers_compared``.
+    """The model's summary, with ``answers_compared`` where nothing was sampled.
 
-    ``machine`` is another one than the recorded one; its answers may then differ.
+    ``machine`` is another one than the recorded one, ``placement`` says where the program's pages go instead
+    (`cxlab.machine.placement.parse_again`); answers may then differ.
 
     Raises:
         ModelError: the trace or the machine is refused, or an answer differs.
@@ -45,6 +49,8 @@ def run(
             "trace": str(trace),
             "machine": machine,
             "timeline": None if timeline is None else timeline.job(),
+            "placement": placement,
+            "sample": None if sample is None else sample.job(),
         }
         try:
             os.write(job_write, json.dumps(job).encode() + b"\n")

@@ -13,6 +13,7 @@ from cxlab.machine.errors import MachineError
 from cxlab.machine.interruption import Interrupted
 from cxlab.machine.poison import Poison
 from cxlab.machine.retraining import Retraining
+from cxlab.machine.sampling import Sample
 from cxlab.machine.timeline import Timeline
 from cxlab.machine.topology import Topology
 
@@ -35,6 +36,10 @@ class Request:
     initramfs: Path
     #: the guest copies written files here
     keep: Path | None = None
+    #: which instructions are followed in detail; None: all
+    sample: Sample | None = None
+    #: caches and predictor are kept warm from the program's start to the first marker
+    warm_up: bool = False
     #: the model writes the records it consumed here
     record: Path | None = None
     #: what is shown of a window of time

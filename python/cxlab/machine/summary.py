@@ -57,6 +57,8 @@ def config(request: Request, qemu_version: str) -> dict[str, Any]:
         "tiering": None if request.scan_period_ms is None else {"scan_period_ms": request.scan_period_ms},
         "swap": None if request.swap_bytes is None else _swap(request.swap_bytes),
         "detail": request.detail,
+        "sample": None if request.sample is None else asdict(request.sample),
+        "warm_up": request.warm_up,
         "environment": {_text(k): _text(v) for k, v in request.program.environment.items()},
         "machine": request.machine.resolved,
         "versions": {"cxlab": cxlab_version(), "qemu": qemu_version, "kernel_image": request.kernel.name},

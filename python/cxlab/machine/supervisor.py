@@ -189,7 +189,10 @@ class _Session:
         typed = isinstance(self.input, guest.StreamInput) and os.isatty(0)
         idle = "pace" if typed else "jump"
         counters = None if self.log is None else qemu.STEERING_PORTS.index(qemu.COUNTERS) + 1
-        return qemu.Plugin(path, self.ring, self.request.detail, self.request.skew_ps, idle, counters)
+        request = self.request
+        return qemu.Plugin(
+            path, self.ring, request.detail, request.skew_ps, idle, counters, request.sample, request.warm_up
+        )
 
     def _counters(self) -> list[int]:
         """The model's end of the counters' port, if the guest has one."""

@@ -86,4 +86,14 @@ impl Core {
         self.stats.snoops.increment();
         self.caches.snoop(line, left)
     }
+
+    /// The line leaves the core's caches functionally.
+    pub(crate) fn forget(&mut self, line: Hpa) {
+        self.caches.snoop(line, Snoop::Invalidate);
+    }
+
+    /// The line's memory knows it, functionally.
+    pub(crate) fn clean(&mut self, line: Hpa) {
+        self.caches.clean(line);
+    }
 }

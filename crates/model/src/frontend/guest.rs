@@ -9,17 +9,22 @@
 //! The machine stops wherever a core lacks its next step; what is then read does not depend on which process is faster.
 //! When the guest itself waits for an answer, which the stream tells, the machine goes on up to where that core has come.
 //! If the answer lies beyond, it is put off: the guest is told that another vCPU is behind, lets it run and asks again.
+//! Of a phase of warming nothing reaches the cores: it is read here, once they have come to its beginning.
 
 use std::sync::Arc;
 
 use cxlab_access::record::{MemoryAccess, RECORD_BYTES, Words};
 use cxlab_access::ring::{Behind, Reply};
-use cxlab_access::{BlockId, Mapping, Marker, PageId, Record, Vcpu};
+use cxlab_access::{BlockId, Mapping, Marker, PageId, Phase, Record, Vcpu};
+use cxlab_kernel::Time;
+use serde_json::Value;
 
 use super::Block;
 use super::reader::{Given, Reader};
+use super::warming::Warming;
 use crate::error::ModelError;
 use crate::machine::{Lacking, Machine, Stop};
+use crate::summary::{Summary, Windows};
 
 /// Where records come from and answers go to.
 pub trait RecordSource {
@@ -55,8 +60,15 @@ impl Questions {
 pub struct Guest<S> {
     source: S,
     readers: Vec<Reader>,
-    /// blocks defined so far
-    blocks: u32,
+    /// in the order of their ids
+    blocks: Vec<Arc<Block>>,
+    warming: Warming,
+    /// windows of a sampled run
+    windows: Option<Windows>,
+    /// the first region of detail has begun: what was warmed before is no part of it
+    region_begun: bool,
+    /// warming begins behind what was read: the cores have not come there yet
+    warming_ahead: bool,
     /// pages told so far
     pages: u32,
     /// those of them that the machine does not know yet
@@ -79,7 +91,11 @@ impl<S: RecordSource> Guest<S> {
         Guest {
             source,
             readers,
-            blocks: 0,
+            blocks: Vec::new(),
+            warming: Warming::default(),
+            windows: None,
+            region_begun: false,
+            warming_ahead: false,
             pages: 0,
             new_pages: Vec::new(),
             syncs: Default::default(),
@@ -99,6 +115,13 @@ impl<S: RecordSource> Guest<S> {
         self.source
     }
 
+    /// The run told by its windows, and what is known of the sample; `None` of one that was not sampled.
+    pub fn sampled(&mut self, machine: &Machine) -> Option<(Summary, Value)> {
+        let windows = self.windows.as_mut()?;
+        windows.close(machine);
+        Some(windows.summary(machine, self.warming.instructions))
+    }
+
     /// Run the machine until the program ends; `look` sees it at each answer.
     pub fn run(
         &mut self,
@@ -109,7 +132,7 @@ impl<S: RecordSource> Guest<S> {
             let lacking = if self.waits() { Lacking::Before } else { Lacking::Stop };
             match machine.go(&mut self.readers, lacking)? {
                 Stop::Answered => {
-                    self.tell()?;
+                    self.tell(machine)?;
                     look(machine)?;
                 }
                 Stop::Starved if self.waits() => self.put_off(machine),
@@ -117,7 +140,7 @@ impl<S: RecordSource> Guest<S> {
                     self.read()?;
                     machine.learn(self.new_pages.drain(..));
                 }
-                Stop::Ended => return self.tell(),
+                Stop::Ended => return self.tell(machine),
             }
         }
     }
@@ -156,7 +179,8 @@ impl<S: RecordSource> Guest<S> {
         }
     }
 
-    fn tell(&mut self) -> Result<(), ModelError> {
+    fn tell(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
+        let mut begins = None;
         for (index, reader) in self.readers.iter_mut().enumerate() {
             match reader.take_answer() {
                 None => {}
@@ -169,9 +193,41 @@ impl<S: RecordSource> Guest<S> {
                     self.clock.answered = sequence;
                     self.source.answer_clock(sequence, ps)?;
                 }
+                Some(Given::Sample { phase }) => begins = Some(phase),
             }
         }
+        let Some(phase) = begins else { return Ok(()) };
+        self.windows().enter(phase, Time::ZERO, machine);
+        if phase == Phase::Warming { self.warm(machine) } else { Ok(()) }
+    }
+
+    /// Let caches and predictor see what happens, until there is detail again.
+    fn warm(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
+        self.warming_ahead = false;
+        self.warming.begin();
+        while let Some(words) = self.source.words()? {
+            let (index, record) = self.decode(words)?;
+            match record {
+                Record::Block { block } if self.warming.enter(index, block, machine) => {}
+                Record::Access(access) => self.warming.access(index, access, &self.blocks, machine),
+                Record::Define { block, pc, length } => {
+                    self.define(block, pc, usize::from(length), record.payload_records())?;
+                }
+                Record::Device { service_ps } => self.windows().served(Time::from_ps(service_ps)),
+                Record::Sample { phase, idle_ps } => {
+                    self.windows().enter(phase, Time::from_ps(idle_ps), machine);
+                    return Ok(());
+                }
+                Record::End => break,
+                _ => return Err(ModelError::Stream { cause: format!("{record:?} stands where nothing is timed") }),
+            }
+        }
+        self.end();
         Ok(())
+    }
+
+    fn windows(&mut self) -> &mut Windows {
+        self.windows.get_or_insert_default()
     }
 
     /// Read until some core has what it lacks, then what is at hand.
@@ -183,7 +239,10 @@ impl<S: RecordSource> Guest<S> {
         if !starved[..self.readers.len()].contains(&true) {
             return Ok(());
         }
-        while !self.waits() {
+        if self.warming_ahead {
+            return Err(ModelError::Stream { cause: "warming begins where a vCPU has not halted".into() });
+        }
+        while !self.waits() && !self.warming_ahead {
             let Some(words) = self.source.words()? else {
                 self.end();
                 return Ok(());
@@ -195,7 +254,7 @@ impl<S: RecordSource> Guest<S> {
             }
         }
         for _ in 0..BATCH {
-            if self.waits() {
+            if self.waits() || self.warming_ahead {
                 break;
             }
             let Some(words) = self.source.words_at_hand()? else { break };
@@ -204,9 +263,9 @@ impl<S: RecordSource> Guest<S> {
         Ok(())
     }
 
-    /// A record has come: the number of its vCPU.
+    /// The number of a record's vCPU, and the record.
     #[inline]
-    fn take_in(&mut self, words: Words) -> Result<usize, ModelError> {
+    fn decode(&self, words: Words) -> Result<(usize, Record), ModelError> {
         let index = Vcpu::of(words).index();
         let damaged = || ModelError::Stream { cause: format!("{words:x?} is no record") };
         let record = Record::decode(words).ok_or_else(damaged)?;
@@ -214,14 +273,21 @@ impl<S: RecordSource> Guest<S> {
             let cause = format!("{record:?} is of vCPU {index}, but there are {}", self.readers.len());
             return Err(ModelError::Stream { cause });
         }
+        Ok((index, record))
+    }
+
+    /// A record has come: the number of its vCPU.
+    #[inline]
+    fn take_in(&mut self, words: Words) -> Result<usize, ModelError> {
+        let (index, record) = self.decode(words)?;
         match record {
             Record::Define { block, pc, length } => {
                 self.define(block, pc, usize::from(length), record.payload_records())?;
                 return Ok(index);
             }
-            Record::Page { page, size, pcid, global, reads } => {
+            Record::Page { page, size, pcid, global, upper, reads } => {
                 let entries = self.entries_of(page, record.payload_records())?;
-                self.define_page(page, Mapping { size, pcid, global, reads, entries })?;
+                self.define_page(page, Mapping { size, pcid, global, upper, reads, entries })?;
                 return Ok(index);
             }
             Record::Access(MemoryAccess { page: Some(page), .. }) if page.id.0.get() > self.pages => {
@@ -244,6 +310,10 @@ impl<S: RecordSource> Guest<S> {
                 self.halted[woken.index()] = false;
                 self.let_sleep();
             }
+            Record::Mark { marker: Marker::RegionBegin } if !self.region_begun => {
+                (self.region_begun, self.windows, self.warming.instructions) = (true, None, [0; 2]);
+            }
+            Record::Sample { phase, .. } => self.warming_ahead = phase == Phase::Warming,
             Record::End => self.end(),
             _ => {}
         }
@@ -294,12 +364,13 @@ impl<S: RecordSource> Guest<S> {
 
     fn define(&mut self, block: BlockId, pc: u64, length: usize, records: usize) -> Result<(), ModelError> {
         let code = self.payload(records, || format!("block {}", block.0))?;
-        if block.0 != self.blocks {
-            let cause = format!("block {} is defined where {} comes next", block.0, self.blocks);
+        if block.0 as usize != self.blocks.len() {
+            let cause = format!("block {} is defined where {} comes next", block.0, self.blocks.len());
             return Err(ModelError::Stream { cause });
         }
-        self.blocks += 1;
         let decoded = Arc::new(Block::decode(pc, &code[..length]));
+        self.blocks.push(Arc::clone(&decoded));
+        self.warming.define(&decoded);
         self.readers.iter_mut().for_each(|reader| reader.define(Arc::clone(&decoded)));
         Ok(())
     }

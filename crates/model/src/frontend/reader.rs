@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cxlab_access::record::{MemoryAccess, PAUSE_PS, Words};
-use cxlab_access::{BlockId, Forget, Marker, Record};
+use cxlab_access::{BlockId, Forget, Marker, Phase, Record};
 
 use super::{Block, Feed, Instruction, LineAccess, Outcome};
 use crate::addr::Hpa;
@@ -75,6 +75,10 @@ pub enum Step {
     Invalidate {
         forget: Forget,
     },
+    /// A phase of a sampled run begins here; before warming nothing is left under way.
+    Sample {
+        phase: Phase,
+    },
     /// The vCPU waits for an interrupt.
     Halt,
     /// Here a core that had halted goes on.
@@ -93,6 +97,7 @@ pub enum Step {
 pub enum Given {
     Sync { sequence: u64, ps: u64 },
     Clock { sequence: u64, ps: u64 },
+    Sample { phase: Phase },
 }
 
 /// Reads records of one vCPU as steps.
@@ -278,6 +283,7 @@ impl Reader {
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
             Record::Device { service_ps } => Step::Device { service: Time::from_ps(service_ps) },
             Record::Mark { marker } => Step::Mark { marker },
+            Record::Sample { phase, .. } => Step::Sample { phase },
             Record::Halt => Step::Halt,
             Record::Wake { woken } => Step::Wake { woken: CoreId(woken.index() as u16) },
             Record::Invalidate { forget, .. } => Step::Invalidate { forget },
@@ -350,5 +356,9 @@ impl Feed for Reader {
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
         self.given = Some(Given::Clock { sequence, ps });
         Ok(())
+    }
+
+    fn reached(&mut self, phase: Phase) {
+        self.given = Some(Given::Sample { phase });
     }
 }

@@ -28,7 +28,8 @@ pub struct Region {
 }
 
 impl Region {
-    pub(super) fn range(&self) -> AddressRange {
+    #[must_use]
+    pub fn range(&self) -> AddressRange {
         AddressRange { start: self.base, length: self.size, node: self.node }
     }
 

@@ -98,9 +98,13 @@ impl Shared {
 impl Machine {
     /// Have a line in `core`'s caches, and what leaves for it in the LLC, as if it had been touched before.
     pub fn warm(&mut self, core: usize, line: Hpa, store: bool) {
-        if self.cores[core].touches(line, store) {
-            return;
+        if !self.cores[core].touches(line, store) {
+            self.bring(core, line, store);
         }
+    }
+
+    /// A line that `core` lacks comes from beyond, in no time.
+    pub(super) fn bring(&mut self, core: usize, line: Hpa, store: bool) {
         let id = CoreId(core as u16);
         let state = self.shared.claim(line, id, store, &mut self.cores);
         if let Some(victim) = self.cores[core].warm(line, state) {

@@ -112,7 +112,7 @@ impl LaidTables {
             entries[reads - 1 - level] = self.base.get() + start + index * ENTRY_BYTES;
             index /= ENTRIES;
         }
-        Mapping { size: self.size, pcid: 0, global: false, reads: reads as u8, entries }
+        Mapping { size: self.size, pcid: 0, global: false, upper: false, reads: reads as u8, entries }
     }
 }
 

@@ -6,6 +6,7 @@ use cxlab_access::record::MemoryAccess;
 use cxlab_access::{BlockId, Record};
 
 use super::with;
+use crate::mode::Mode;
 use crate::qemu::{self, Cpu};
 use crate::{api, device, mode};
 
@@ -39,14 +40,16 @@ impl BlockData {
 
 /// A block is entered by the only vCPU.
 pub unsafe extern "C" fn on_block(_vcpu: u32, data: *mut c_void) {
-    if mode::in_detail() {
-        with(|stream| stream.block(0, BlockData(data as u64)));
+    if mode::tells() {
+        with(|stream| stream.step(0, BlockData(data as u64)));
     }
 }
 
 /// An instruction of the only vCPU reads the clock.
 pub unsafe extern "C" fn on_clock_read(_vcpu: u32, instruction: *mut c_void) {
-    if mode::in_detail() {
+    if mode::now() == Mode::Warming {
+        with(|stream| stream.show_warmed());
+    } else if mode::in_detail() {
         let read = with(|stream| stream.read_clock(0, instruction as u16));
         assert!(read, "nobody else can be behind the only vCPU");
     }
@@ -55,14 +58,14 @@ pub unsafe extern "C" fn on_clock_read(_vcpu: u32, instruction: *mut c_void) {
 /// A block is entered by one of several: the vCPU, if it is to leave instead.
 pub unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
     let vcpu = vcpu as usize;
-    if !mode::in_detail() {
+    if !mode::tells() {
         return std::ptr::null_mut();
     }
     with(|stream| {
-        if !stream.enter(vcpu) {
+        if mode::in_detail() && !stream.enter(vcpu) {
             return qemu::cpu(vcpu);
         }
-        stream.block(vcpu, BlockData(data as u64));
+        stream.step(vcpu, BlockData(data as u64));
         std::ptr::null_mut()
     })
 }
@@ -70,6 +73,9 @@ pub unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
 /// An instruction of one of several reads the clock: the vCPU, if it is to leave before that.
 pub unsafe extern "C" fn reach_clock_read(vcpu: u32, instruction: *mut c_void) -> Cpu {
     let (vcpu, instruction) = (vcpu as usize, instruction as u16);
+    if mode::now() == Mode::Warming {
+        with(|stream| stream.show_warmed());
+    }
     if !mode::in_detail() {
         return std::ptr::null_mut();
     }
@@ -102,46 +108,71 @@ pub unsafe extern "C" fn on_halt(vcpu: u32, _data: *mut c_void) {
 
 /// An instruction has touched memory.
 pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u64, instruction: *mut c_void) {
-    if !mode::in_detail() {
-        return;
-    }
-    let instruction = instruction as u64;
     // SAFETY: `info` and `address` are those of this callback.
     let store = unsafe { api::qemu_plugin_mem_is_store(info) };
+    match mode::now() {
+        Mode::Counted => return,
+        Mode::Warming => return warm(vcpu as usize, info, address, store, instruction as u16),
+        Mode::Detail => {}
+    }
+    let instruction = instruction as u64;
     let told = Some((instruction, address >> 6));
     with(|stream| {
         // A repeating instruction, and a vector that QEMU moves in halves, tell each line once.
         if std::mem::replace(&mut stream.last[usize::from(store)], told) == told {
             return;
         }
-        // SAFETY: the address is looked up within the callback that it is valid in.
-        let (physical, device) = unsafe {
-            let place = api::qemu_plugin_get_hwaddr(info, address);
-            if place.is_null() {
-                return;
-            }
-            (api::qemu_plugin_hwaddr_phys_addr(place), api::qemu_plugin_hwaddr_is_io(place))
-        };
-        let page = if device { None } else { stream.page(vcpu as usize, address, physical) };
-        stream.access(
-            vcpu as usize,
-            MemoryAccess {
-                instruction: instruction as u16,
-                // SAFETY: `info` is that of this callback.
-                size_log2: unsafe { api::qemu_plugin_mem_size_shift(info) } as u8,
-                store,
-                physical,
-                page,
-                device,
-            },
-        );
-        if device && store && !is_interrupt_controller(info, address) {
+        let Some(mut access) = located(info, address, store, instruction as u16) else { return };
+        access.page = if access.device { None } else { stream.page(vcpu as usize, address, access.physical) };
+        stream.access(vcpu as usize, access);
+        if access.device && store && !is_interrupt_controller(info, address) {
             let served = device::wait_for_requests();
             if served > 0 {
                 stream.device_served(vcpu as usize, served * device::SERVICE_PS);
             }
         }
     });
+}
+
+/// The same where nothing is timed: lines that are no news are not told.
+#[inline]
+fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instruction: u16) {
+    with(|stream| {
+        if !stream.is_news(address >> 6, store) {
+            return;
+        }
+        let Some(access) = located(info, address, store, instruction) else { return };
+        if !access.device {
+            stream.warm_access(vcpu, access);
+        } else if store {
+            // Each store to a device may notify it.
+            stream.forget_news();
+            let served = if is_interrupt_controller(info, address) { 0 } else { device::wait_for_requests() };
+            if served > 0 {
+                stream.warm_device_served(vcpu, served * device::SERVICE_PS);
+            }
+        }
+    });
+}
+
+/// The access, with its place in memory or in a device.
+#[inline]
+fn located(info: api::MemoryInfo, address: u64, store: bool, instruction: u16) -> Option<MemoryAccess> {
+    // SAFETY: the address is looked up within the callback that it is valid in.
+    unsafe {
+        let place = api::qemu_plugin_get_hwaddr(info, address);
+        if place.is_null() {
+            return None;
+        }
+        Some(MemoryAccess {
+            instruction,
+            size_log2: api::qemu_plugin_mem_size_shift(info) as u8,
+            store,
+            physical: api::qemu_plugin_hwaddr_phys_addr(place),
+            page: None,
+            device: api::qemu_plugin_hwaddr_is_io(place),
+        })
+    }
 }
 
 /// Whether an access goes to the local APIC, which leaves no request behind.

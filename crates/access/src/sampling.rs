@@ -1,0 +1,202 @@
+//! Sampling: which instructions of a run are followed in detail, and what the model is told of the others.
+//!
+//! ```text
+//!   0      offset                    offset + every               instructions
+//!   |------|#######|=================|----|#######|=======...     # measured (detail)  - detailed, not measured (warm)
+//!          '- detail                 warm -'                      = warming: lines and branches, no time
+//! ```
+//!
+//! Systematic sampling: one window in each `every` instructions, the first at an offset that the seed draws. Between windows
+//! caches and branch predictor are kept warm functionally (SMARTS; Wunderlich, Wenisch, Falsafi and Hoe, ISCA 2003). A live
+//! guest and a replayed trace share these two types, so both sample alike. Not modelled: windows placed by phases of
+//! the program.
+
+use crate::record::Phase;
+
+/// What a sampled run asks for, in guest instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    detail: u64,
+    warm: u64,
+    every: u64,
+    /// where the first window begins, below `every`
+    offset: u64,
+}
+
+impl Schedule {
+    /// Windows of `detail` instructions, `warm` ahead of each in detail and not measured, one window in each `every`.
+    pub fn new(detail: u64, warm: u64, every: u64, seed: u64) -> Result<Schedule, String> {
+        if detail == 0 || detail.saturating_add(warm) > every {
+            return Err(format!(
+                "detail={detail}, warm={warm}, every={every}: a window has one instruction or more, and with what warms it \
+                 up it is no longer than what it stands for"
+            ));
+        }
+        Ok(Schedule { detail, warm, every, offset: mixed(seed) % every })
+    }
+
+    /// The phase at an instruction of the region, and how many instructions of it are left.
+    #[must_use]
+    pub fn at(&self, position: u64) -> (Phase, u64) {
+        let since = (position + self.every - self.offset) % self.every;
+        let warming = self.every - self.warm;
+        if since < self.detail {
+            (Phase::Measured, self.detail - since)
+        } else if since < warming {
+            (Phase::Warming, warming - since)
+        } else {
+            (Phase::Detailed, self.every - since)
+        }
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): neighbouring seeds give offsets that have nothing in common.
+fn mixed(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// How far a run has come in its schedule.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    schedule: Schedule,
+    /// instructions of the region so far
+    position: u64,
+    phase: Phase,
+    /// where the phase ends [instructions]
+    ends: u64,
+}
+
+impl Progress {
+    #[must_use]
+    pub fn new(schedule: Schedule) -> Progress {
+        let (phase, left) = schedule.at(0);
+        Progress { schedule, position: 0, phase, ends: left }
+    }
+
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// A block of so many instructions is about to be executed: the phase that begins with it, if one does.
+    #[inline]
+    pub fn enter(&mut self, instructions: u64) -> Option<Phase> {
+        let begins = if self.position >= self.ends { self.next() } else { None };
+        self.position += instructions;
+        begins
+    }
+
+    #[cold]
+    fn next(&mut self) -> Option<Phase> {
+        let (phase, left) = self.schedule.at(self.position);
+        self.ends = self.position + left;
+        (std::mem::replace(&mut self.phase, phase) != phase).then_some(phase)
+    }
+}
+
+/// Entries of the filter.
+const ENTRIES: usize = 512;
+/// Lines told after which all is told anew: fewer than an L1 has (768 in data/hosts), so that a line in use stays in use.
+const FORGETS_AFTER: u32 = 256;
+
+/// Keeps apart the lines that the model was told of a moment ago: to the tags, touching them again is nothing new.
+#[derive(Clone, Debug)]
+pub struct LineFilter {
+    /// virtual line number + 1 above a bit for "told of a store"
+    told: Box<[u64; ENTRIES]>,
+    /// lines told since all was forgotten
+    count: u32,
+}
+
+impl Default for LineFilter {
+    fn default() -> LineFilter {
+        LineFilter { told: Box::new([0; ENTRIES]), count: 0 }
+    }
+}
+
+impl LineFilter {
+    /// Whether the model is to be told that this line (virtual address / 64) is touched.
+    #[inline]
+    pub fn lets_pass(&mut self, line: u64, store: bool) -> bool {
+        let key = (line + 1) << 1;
+        let entry = &mut self.told[line as usize % ENTRIES];
+        if *entry | 1 == key | 1 && *entry >= key | u64::from(store) {
+            return false;
+        }
+        *entry = key | u64::from(store);
+        self.count += 1;
+        if self.count == FORGETS_AFTER {
+            self.forget();
+        }
+        true
+    }
+
+    /// Tell all anew: what was told is of another phase.
+    #[cold]
+    pub fn forget(&mut self) {
+        self.told.fill(0);
+        self.count = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_come_once_in_each_period_with_what_warms_them_up_ahead() {
+        for seed in 0..50 {
+            let schedule = Schedule::new(10, 20, 100, seed).unwrap();
+            let phases: Vec<Phase> = (0..1000).map(|position| schedule.at(position).0).collect();
+            let of = |phase| phases.iter().filter(|is| **is == phase).count();
+            assert_eq!((of(Phase::Measured), of(Phase::Detailed), of(Phase::Warming)), (100, 200, 700));
+            for position in 1..1000 {
+                let (before, now) = (phases[position - 1], phases[position]);
+                assert!(now != Phase::Measured || before != Phase::Warming, "no window comes without its warm-up");
+            }
+        }
+    }
+
+    #[test]
+    fn seeds_spread_the_first_window_over_the_period() {
+        let offsets = (0..1000).map(|seed| Schedule::new(1, 0, 1000, seed).unwrap().offset);
+        let mean = offsets.sum::<u64>() as f64 / 1000.0;
+        // The mean of 1000 uniform draws has a standard deviation of 1000 / sqrt(12 x 1000) = 9.
+        assert!((mean - 500.0).abs() < 30.0, "{mean}");
+    }
+
+    #[test]
+    fn progress_tells_each_phase_where_it_begins() {
+        let mut progress = Progress::new(Schedule::new(10, 20, 100, 7).unwrap());
+        let mut phases = vec![progress.phase()];
+        phases.extend((0..1000 / 5).filter_map(|_| progress.enter(5)));
+        assert!(phases.len() >= 30);
+        let after = |phase| match phase {
+            Phase::Warming => Phase::Detailed,
+            Phase::Detailed => Phase::Measured,
+            Phase::Measured => Phase::Warming,
+        };
+        assert!(phases.windows(2).all(|pair| pair[1] == after(pair[0])), "{phases:?}");
+    }
+
+    #[test]
+    fn a_window_that_cannot_be_is_refused() {
+        assert!(Schedule::new(0, 0, 10, 1).is_err());
+        assert!(Schedule::new(6, 5, 10, 1).unwrap_err().contains("every=10"));
+        assert!(Schedule::new(u64::MAX, 5, 10, 1).is_err());
+    }
+
+    #[test]
+    fn a_line_is_told_once_for_loads_and_once_more_for_stores() {
+        let mut filter = LineFilter::default();
+        assert!(filter.lets_pass(77, false) && !filter.lets_pass(77, false));
+        assert!(filter.lets_pass(77, true) && !filter.lets_pass(77, true) && !filter.lets_pass(77, false));
+        filter.forget();
+        assert!(filter.lets_pass(77, false));
+        // In a walk over more lines than it keeps, each is told each time.
+        assert!((0..3000).all(|turn| filter.lets_pass(turn % 1000, false)));
+    }
+}

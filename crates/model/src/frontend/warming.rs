@@ -1,0 +1,98 @@
+//! Warming: from the records of a phase without time to lines touched and branches learnt.
+//!
+//! A block is entered, so the branch at the end of the one before went there. A fault within a block looks like a branch
+//! to the kernel, which is none; the few that stay in the kernel teach the predictor a branch too many. The block's rest
+//! is counted although it was not executed.
+
+use cxlab_access::record::MemoryAccess;
+use cxlab_access::{BlockId, Vcpu};
+
+use super::{Block, Branch, Outcome, Touch, Work};
+use crate::addr::Hpa;
+use crate::machine::Machine;
+
+/// What warming needs of a block.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    pc: u64,
+    end: u64,
+    branch: Option<Branch>,
+    instructions: u16,
+    kernel: bool,
+    /// all its lines go through the caches
+    plain: bool,
+    /// its first and its last instruction may repeat
+    begins_repeat: bool,
+    ends_repeat: bool,
+}
+
+/// The blocks, and where each vCPU is.
+#[derive(Debug, Default)]
+pub(super) struct Warming {
+    shapes: Vec<Shape>,
+    at: [Option<BlockId>; Vcpu::MOST],
+    /// instructions executed without time, of user mode and of the kernel
+    pub instructions: [u64; 2],
+}
+
+impl Warming {
+    /// A block was defined.
+    pub fn define(&mut self, block: &Block) {
+        let through = |touch| matches!(touch, Touch::Plain | Touch::Locked | Touch::Prefetch | Touch::PrefetchToOwn);
+        let repeats = |code: Option<&super::Instruction>| code.is_some_and(|code| code.work == Work::String);
+        self.shapes.push(Shape {
+            pc: block.pc,
+            end: block.end,
+            branch: block.instructions.last().and_then(|last| last.branch),
+            instructions: block.instructions.len() as u16,
+            kernel: block.kernel,
+            plain: block.instructions.iter().all(|instruction| through(instruction.touch)),
+            begins_repeat: repeats(block.instructions.first()),
+            ends_repeat: repeats(block.instructions.last()),
+        });
+    }
+
+    /// Time has passed since the last block: it leads nowhere.
+    pub fn begin(&mut self) {
+        self.at = Default::default();
+    }
+
+    /// `vcpu` enters a block: whether it is known.
+    #[inline]
+    pub fn enter(&mut self, vcpu: usize, block: BlockId, machine: &mut Machine) -> bool {
+        let Some(entered) = self.shapes.get(block.0 as usize) else { return false };
+        let mut instructions = u64::from(entered.instructions);
+        if let Some(left) = self.at[vcpu].replace(block) {
+            let left = &self.shapes[left.0 as usize];
+            // QEMU has come back to it: it goes on, and was counted.
+            instructions -= u64::from(left.ends_repeat && entered.begins_repeat);
+            if let Some(branch) = left.branch.filter(|_| left.kernel == entered.kernel) {
+                machine.learn_branch(vcpu, branch, Outcome { next: left.end, target: entered.pc });
+            }
+        }
+        self.instructions[usize::from(entered.kernel)] += instructions;
+        true
+    }
+
+    /// An instruction of the block that `vcpu` is in touches a line.
+    #[inline]
+    pub fn access(
+        &mut self,
+        vcpu: usize,
+        access: MemoryAccess,
+        blocks: &[std::sync::Arc<Block>],
+        machine: &mut Machine,
+    ) {
+        if access.device {
+            return;
+        }
+        let touch = match self.at[vcpu] {
+            Some(block) if !self.shapes[block.0 as usize].plain => {
+                let instructions = &blocks[block.0 as usize].instructions;
+                instructions.get(usize::from(access.instruction)).map_or(Touch::Plain, |code| code.touch)
+            }
+            _ => Touch::Plain,
+        };
+        machine.touch(vcpu, Hpa::new(access.physical).line(), access.store, touch);
+    }
+}
