@@ -1,5 +1,6 @@
-/* N threads, each on a processor of its own, add to one counter under a spin lock, TIMES each; or one produces numbers for
-   another through a ring: the counter, and the mean time of a turn [ns]. */
+/* lock KIND N TIMES: N threads, each on a processor of its own, add to one counter under a spin lock, TIMES each; who waits
+   executes PAUSE (spin) or not (hard). Or one thread produces numbers for another through a ring (ring), one alone for
+   itself. Prints the counter, and the mean time of a turn [ns]. */
 #define _GNU_SOURCE
 #include "marker.h"
 #include <pthread.h>
@@ -15,6 +16,7 @@
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t head, tail, ready;
 static uint64_t counter, times, threads, ring[RING];
+static int polite = 1;
 
 static void stay_on(uint64_t cpu) {
     cpu_set_t one;
@@ -28,7 +30,8 @@ static void stay_on(uint64_t cpu) {
 static void *add(void *who) {
     stay_on((uint64_t)who);
     for (uint64_t i = 0; i < times; i++) {
-        while (atomic_flag_test_and_set(&lock)) _mm_pause();
+        while (atomic_flag_test_and_set(&lock))
+            if (polite) _mm_pause();
         counter++;
         atomic_flag_clear(&lock);
         for (int work = 0; work < 50; work++) __asm__ volatile("add $1, %%rax" ::: "rax");
@@ -36,34 +39,45 @@ static void *add(void *who) {
     return 0;
 }
 
+static inline void put(uint64_t i) {
+    while (atomic_load(&head) - atomic_load(&tail) == RING) _mm_pause();
+    ring[i % RING] = i;
+    atomic_fetch_add(&head, 1);
+}
+
+static inline void take(uint64_t i) {
+    while (atomic_load(&head) == atomic_load(&tail)) _mm_pause();
+    counter += ring[i % RING] == i;
+    atomic_fetch_add(&tail, 1);
+}
+
 static void *produce(void *who) {
     stay_on((uint64_t)who);
-    for (uint64_t i = 0; i < times; i++) {
-        while (atomic_load(&head) - atomic_load(&tail) == RING) _mm_pause();
-        ring[i % RING] = i;
-        atomic_fetch_add(&head, 1);
-    }
+    for (uint64_t i = 0; i < times; i++) put(i);
     return 0;
 }
 
 static void *consume(void *who) {
     stay_on((uint64_t)who);
     for (uint64_t i = 0; i < times; i++) {
-        while (atomic_load(&head) == atomic_load(&tail)) _mm_pause();
-        counter += ring[i % RING] == i;
-        atomic_fetch_add(&tail, 1);
+        if (threads == 1) put(i);
+        take(i);
     }
     return 0;
 }
 
 int main(int argc, char **argv) {
-    const int spin = strcmp(argv[argc - 3], "spin") == 0;
+    if (argc < 4) return 2;
+    const char *kind = argv[argc - 3];
+    void *(*mine)(void *) = strcmp(kind, "ring") == 0 ? consume : add;
+    void *(*theirs)(void *) = strcmp(kind, "ring") == 0 ? produce : add;
+    polite = strcmp(kind, "hard") != 0;
     threads = strtoull(argv[argc - 2], 0, 0), times = strtoull(argv[argc - 1], 0, 0);
     pthread_t others[8];
-    for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, spin ? add : produce, (void *)i);
+    for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, theirs, (void *)i);
     REGION_BEGIN;
     const uint64_t first = __rdtsc();
-    (spin ? add : consume)((void *)0);
+    mine((void *)0);
     for (uint64_t i = 1; i < threads; i++) pthread_join(others[i], 0);
     const uint64_t last = __rdtsc();
     REGION_END;

@@ -1,5 +1,6 @@
-/* Two threads on two processors hand a number to and fro, ROUNDS times, each with the clock that its sender has read.
-   Prints the rounds, those in which a receiver's clock was behind, and the mean time of a round [ns]. */
+/* relay [alone] ROUNDS: two threads on two processors hand a number to and fro, each with the clock that its sender has
+   read; alone, one thread does the work of both. Prints the rounds, those in which a receiver's clock was behind, and the
+   mean time of a round [ns]. */
 #define _GNU_SOURCE
 #include "marker.h"
 #include <pthread.h>
@@ -11,7 +12,7 @@
 #include <x86intrin.h>
 
 static _Atomic uint64_t turn;
-static uint64_t sent, rounds, behind[2];
+static uint64_t sent, rounds, behind[2], threads = 2;
 
 static void *hand_over(void *who) {
     const uint64_t me = (uint64_t)who;
@@ -20,7 +21,7 @@ static void *hand_over(void *who) {
     CPU_SET(me, &one);
     sched_setaffinity(0, sizeof one, &one);
     uint64_t before = 0;
-    for (uint64_t round = me; round < 2 * rounds; round += 2) {
+    for (uint64_t round = me; round < 2 * rounds; round += threads) {
         while (atomic_load(&turn) != round) _mm_pause();
         const uint64_t now = __rdtsc();
         behind[me] += now < sent || now < before;
@@ -32,12 +33,13 @@ static void *hand_over(void *who) {
 
 int main(int argc, char **argv) {
     rounds = strtoull(argv[argc - 1], 0, 0);
+    if (argc > 2) threads = 1;
     pthread_t other;
-    pthread_create(&other, 0, hand_over, (void *)1);
+    if (threads == 2) pthread_create(&other, 0, hand_over, (void *)1);
     REGION_BEGIN;
     const uint64_t first = __rdtsc();
     hand_over(0);
-    pthread_join(other, 0);
+    if (threads == 2) pthread_join(other, 0);
     const uint64_t last = __rdtsc();
     REGION_END;
     printf("%llu %llu %.1f\n", (unsigned long long)rounds, (unsigned long long)(behind[0] + behind[1]),

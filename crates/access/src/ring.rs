@@ -16,7 +16,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-pub use header::{Header, Reply, Told};
+pub use header::{Behind, Header, Reply, Told};
 pub use peer::{Backoff, Peer, PeerGone};
 
 use crate::record::{RECORD_BYTES, Record, Vcpu, Words};
@@ -267,8 +267,8 @@ impl Consumer {
     }
 
     /// Tell the producer that the answer needs what another vCPU does before.
-    pub fn put_off(&self, reply: Reply, sequence: u64) {
-        self.ring.header().reply(reply, sequence).put_off(sequence);
+    pub fn put_off(&self, reply: Reply, sequence: u64, behind: Behind) {
+        self.ring.header().reply(reply, sequence).put_off(sequence, behind);
     }
 
     /// Records seen and not yet read.

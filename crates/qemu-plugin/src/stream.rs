@@ -15,7 +15,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
-use cxlab_access::record::MemoryAccess;
+use cxlab_access::record::{MemoryAccess, PAUSE_PS};
 use cxlab_access::ring::{CAPACITY, Reply, Told, sync_lag};
 use cxlab_access::{BlockId, Marker, Peer, PeerGone, Producer, Record, Ring, Vcpu};
 
@@ -24,7 +24,7 @@ use crate::qemu::{self, BigLock};
 use crate::turns::{self, Turn, Turns};
 use crate::{clock, device, mode, progress};
 
-pub use callbacks::{BlockData, enter_block, on_block, on_clock_read, on_halt, on_memory, reach_clock_read};
+pub use callbacks::{BlockData, enter_block, on_block, on_clock_read, on_halt, on_memory, on_pause, reach_clock_read};
 
 /// Simulated time between two sync points of a vCPU [ps]: timers are late by at most two of them, three where there are
 /// several vCPUs.
@@ -224,13 +224,15 @@ impl Stream {
     }
 
     #[inline]
-    fn block(&mut self, vcpu: usize, block: BlockId, instructions: u64) {
+    fn block(&mut self, vcpu: usize, entered: BlockData) {
+        let (block, instructions) = (entered.id(), entered.instructions());
         self.push(vcpu, Record::Block { block });
         self.last = [None; 2];
         self.in_block = instructions;
-        self.turns.execute(vcpu, instructions);
+        self.turns.execute(vcpu, instructions, entered.pauses());
         let syncs = &mut self.syncs[vcpu];
-        syncs.since += instructions;
+        // A PAUSE takes its share of the interval.
+        syncs.since += instructions + if entered.pauses() { syncs.quantum * PAUSE_PS / INTERVAL_PS } else { 0 };
         if syncs.since >= syncs.quantum {
             self.sync(vcpu);
         }
@@ -250,7 +252,7 @@ impl Stream {
                     self.syncs[vcpu].quantum = (INTERVAL_PS / pace_ps).clamp(*QUANTUM.start(), *QUANTUM.end());
                     self.show(ps);
                 }
-                Told::Later => self.turns.step_back(vcpu),
+                Told::Later(behind) => self.turns.step_back(vcpu, behind),
             }
         }
         self.syncs[vcpu].since = 0;
@@ -281,9 +283,12 @@ impl Stream {
     fn read_clock(&mut self, vcpu: usize, instruction: u16) -> bool {
         self.clock_reads += 1;
         self.push(vcpu, Record::ClockRead { instruction, sequence: self.clock_reads });
-        let Told::Time(ps) = self.wait(Reply::Clock, self.clock_reads) else {
-            self.turns.step_back(vcpu);
-            return false;
+        let ps = match self.wait(Reply::Clock, self.clock_reads) {
+            Told::Time(ps) => ps,
+            Told::Later(behind) => {
+                self.turns.step_back(vcpu, behind);
+                return false;
+            }
         };
         self.answered(vcpu, ps);
         self.last_read_ps = self.last_read_ps.max(self.offset_ps + ps);

@@ -12,6 +12,8 @@ use crate::{clock, device, mode, named_line, region, turns, window};
 const LONGEST: usize = 15;
 /// HLT (Intel SDM vol. 2A).
 const HLT: u8 = 0xf4;
+/// PAUSE (Intel SDM vol. 2B).
+const PAUSE: [u8; 2] = [0xf3, 0x90];
 
 /// QEMU has translated a block.
 pub unsafe extern "C" fn block(_id: PluginId, block: *mut Block) {
@@ -30,7 +32,9 @@ pub unsafe extern "C" fn block(_id: PluginId, block: *mut Block) {
     }
     if detail {
         let id = stream::with(|stream| stream.define(pc, &code[..length]));
-        let data = BlockData::new(id, count as u64).as_pointer();
+        // QEMU ends a block there.
+        let pauses = code[..length].ends_with(&PAUSE);
+        let data = BlockData::new(id, count as u64, pauses).as_pointer();
         let callback = if turns::several() { turns::on_block } else { stream::on_block };
         // SAFETY: the block is being translated; the callback lives as long as the process.
         unsafe { api::qemu_plugin_register_vcpu_tb_exec_cb(block, callback, api::NO_REGISTERS, data) };
@@ -59,6 +63,9 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
             if reads_clock(bytes) {
                 let callback = if turns::several() { turns::on_clock_read } else { stream::on_clock_read };
                 api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, data);
+            }
+            if turns::several() && bytes == PAUSE {
+                api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, stream::on_pause, api::NO_REGISTERS, data);
             }
             if turns::several() && bytes == [HLT] {
                 let (callback, nothing) = (stream::on_halt, std::ptr::null_mut());

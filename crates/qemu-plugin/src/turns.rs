@@ -6,10 +6,13 @@
 //!   time    0       2 us      1 us     3 us                gives its turn back at once
 //! ```
 //!
-//! Where a vCPU has come to is the model's last answer and what it has executed since, at its recent pace. A vCPU reads
-//! the clock only when it is the one most behind, by that estimate: what it reads is nobody's future.
+//! Where a vCPU has come to is an estimate (`turns/estimate.rs`). A vCPU reads the clock only when it is the one most
+//! behind, by that estimate: what it reads is nobody's future. While one spins, known by its PAUSE, nobody runs ahead
+//! of anybody, whatever the skew: who waits looks again behind each PAUSE, and sees what others have done by then.
 //! A turn ends at the beginning of a block or before a clock read: QEMU's state is put back to that instruction
 //! (`cpu_loop_exit_restore`), and the main loop goes on to the next vCPU.
+
+mod estimate;
 
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
@@ -17,21 +20,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
+use cxlab_access::ring::Behind;
+
+use estimate::Estimate;
+
 use crate::arguments::Arguments;
 use crate::qemu::{self, Cpu};
 use crate::{mode, stream};
-
-/// Pace of a vCPU that no answer has told anything of: an instruction a cycle at 4 GHz [ps].
-const FIRST_PACE_PS: u64 = 250;
-/// Sync points of a vCPU that are kept until they are answered.
-const KEPT: usize = 4;
-
-/// Six instructions a cycle at 4 GHz [ps].
-const LEAST_PACE_PS: u64 = 40;
-/// Instructions that the pace is measured over, at least.
-const MEASURED: u64 = 100;
-/// A vCPU that the model finds ahead lets the others run such a part of the skew before it asks again.
-const STEPS: u64 = 8;
 
 struct Spec {
     vcpus: usize,
@@ -84,71 +79,9 @@ pub fn speaker() -> usize {
     SPEAKER.load(Relaxed)
 }
 
-/// Where a vCPU was, in what it has executed.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    /// instructions executed
-    instructions: u64,
-    /// time that passed without instructions: halted, or waiting for a device [ps]
-    stood_ps: u64,
-}
-
-/// A vCPU's own time, as far as it is known.
-#[derive(Clone, Copy)]
-struct Progress {
-    here: Place,
-    /// at the last sync points, by their number
-    syncs: [Place; KEPT],
-    /// the model's last answer, and where it is of
-    known_ps: u64,
-    known: Place,
-    /// so much further it is than it seems, as the model has found since [ps]
-    lead_ps: u64,
-    /// an earlier answer, and where it is of: what the pace is measured from
-    measured_ps: u64,
-    measured: Place,
-    /// an instruction takes so long [ps]
-    pace_ps: u64,
-}
-
-impl Progress {
-    /// The model's time that it has come to [ps].
-    fn estimate_ps(&self) -> u64 {
-        self.known_ps
-            + (self.here.instructions - self.known.instructions) * self.pace_ps
-            + (self.here.stood_ps - self.known.stood_ps)
-            + self.lead_ps
-    }
-
-    /// Standing still, it comes to `ps`.
-    fn stand_until(&mut self, ps: u64) {
-        self.here.stood_ps += ps.saturating_sub(self.estimate_ps());
-    }
-
-    /// The model's time at `place` is `ps`.
-    fn learn(&mut self, ps: u64, place: Place) {
-        if place.instructions >= self.known.instructions {
-            (self.known_ps, self.known, self.lead_ps) = (ps, place, 0);
-        }
-    }
-
-    /// The same, where it is far enough from the last to measure the pace.
-    fn learn_pace(&mut self, ps: u64, place: Place) {
-        let instructions = place.instructions.saturating_sub(self.measured.instructions);
-        if instructions < MEASURED {
-            return;
-        }
-        // How long it stood is itself an estimate.
-        if place.stood_ps == self.measured.stood_ps {
-            self.pace_ps = (ps.saturating_sub(self.measured_ps) / instructions).max(LEAST_PACE_PS);
-        }
-        (self.measured_ps, self.measured) = (ps, place);
-    }
-}
-
 /// Whose turn it is, and how far each has come.
 pub struct Turns {
-    progress: Vec<Progress>,
+    estimates: Vec<Estimate>,
     /// who runs
     running: usize,
     /// instructions of its turn that are left
@@ -170,23 +103,17 @@ pub enum Turn {
 
 impl Turns {
     pub fn new() -> Turns {
-        let progress = Progress {
-            here: Place::default(),
-            syncs: [Place::default(); KEPT],
-            known_ps: 0,
-            known: Place::default(),
-            lead_ps: 0,
-            measured_ps: 0,
-            measured: Place::default(),
-            pace_ps: FIRST_PACE_PS,
-        };
-        Turns { progress: vec![progress; vcpus()], running: 0, left: 0, skew_ps: spec().skew_ps }
+        Turns { estimates: vec![Estimate::new(); vcpus()], running: 0, left: 0, skew_ps: spec().skew_ps }
+    }
+
+    fn others(&self, vcpu: usize) -> impl Iterator<Item = &Estimate> {
+        let others = self.estimates.iter().enumerate().filter(move |(index, _)| *index != vcpu && !is_halted(*index));
+        others.map(|(_, other)| other)
     }
 
     /// The time of the one most behind of all others that do not halt [ps].
     fn others_ps(&self, vcpu: usize) -> Option<u64> {
-        let others = self.progress.iter().enumerate().filter(|(index, _)| *index != vcpu && !is_halted(*index));
-        others.map(|(_, other)| other.estimate_ps()).min()
+        self.others(vcpu).map(Estimate::ps).min()
     }
 
     /// `vcpu` is about to enter a block.
@@ -200,8 +127,8 @@ impl Turns {
         self.running = vcpu;
         let (speaker, woken) = (speaker(), end_halt(vcpu));
         if woken {
-            let now_ps = self.progress[speaker].estimate_ps();
-            self.progress[vcpu].stand_until(now_ps);
+            let now_ps = self.estimates[speaker].ps();
+            self.estimates[vcpu].stand_until(now_ps);
         }
         self.measure();
         if woken {
@@ -213,10 +140,13 @@ impl Turns {
 
     /// How many instructions the running vCPU may execute.
     fn measure(&mut self) {
-        let progress = &self.progress[self.running];
-        self.left = match self.others_ps(self.running) {
+        let running = &self.estimates[self.running];
+        // Who spins has been told behind its PAUSE, where it looks again: it is to see what others have done by then.
+        let ahead_ps = |other: &Estimate| if running.spins() || other.spins() { 0 } else { self.skew_ps };
+        let until_ps = self.others(self.running).map(|other| other.ps() + ahead_ps(other)).min();
+        self.left = match until_ps {
             None => u64::MAX,
-            Some(others_ps) => (others_ps + self.skew_ps).saturating_sub(progress.estimate_ps()) / progress.pace_ps,
+            Some(until_ps) => until_ps.saturating_sub(running.ps()) / running.pace_ps(),
         };
         // Who is most behind always runs.
         if self.left == 0 && self.is_most_behind(self.running) {
@@ -226,64 +156,56 @@ impl Turns {
 
     /// Whether no other that does not halt is behind it.
     pub fn is_most_behind(&self, vcpu: usize) -> bool {
-        self.others_ps(vcpu).is_none_or(|others_ps| self.progress[vcpu].estimate_ps() <= others_ps)
+        self.others_ps(vcpu).is_none_or(|others_ps| self.estimates[vcpu].ps() <= others_ps)
     }
 
-    /// It executes so many instructions.
+    /// It executes so many instructions, the last of them PAUSE or not.
     #[inline]
-    pub fn execute(&mut self, vcpu: usize, instructions: u64) {
+    pub fn execute(&mut self, vcpu: usize, instructions: u64, pauses: bool) {
         SPEAKER.store(vcpu, Relaxed);
-        self.progress[vcpu].here.instructions += instructions;
+        self.estimates[vcpu].execute(instructions, pauses);
         self.left = self.left.saturating_sub(instructions);
     }
 
     /// So many of these were not executed after all.
     pub fn take_back(&mut self, vcpu: usize, instructions: u64) {
-        self.progress[vcpu].here.instructions -= instructions;
+        self.estimates[vcpu].take_back(instructions);
     }
 
     /// A device has kept it so long.
     pub fn stand(&mut self, vcpu: usize, ps: u64) {
-        self.progress[vcpu].here.stood_ps += ps;
+        self.estimates[vcpu].stand(ps);
         self.measure();
     }
 
     /// The model says that others are behind, whatever was estimated: theirs is the next turn.
-    pub fn step_back(&mut self, vcpu: usize) {
+    pub fn step_back(&mut self, vcpu: usize, behind: Behind) {
+        self.estimates[behind.vcpu.index()].found_at(behind.at_ps);
         if let Some(others_ps) = self.others_ps(vcpu) {
-            let progress = &mut self.progress[vcpu];
-            let wanted_ps = others_ps + self.skew_ps / STEPS;
-            progress.lead_ps += wanted_ps.saturating_sub(progress.estimate_ps());
+            self.estimates[vcpu].step_back(behind.asker_ps, others_ps, self.skew_ps);
         }
         self.measure();
     }
 
     /// Nothing happened until `ps`.
     pub fn idle(&mut self, vcpu: usize, ps: u64) {
-        self.progress[vcpu].stand_until(ps);
+        self.estimates[vcpu].stand_until(ps);
     }
 
     pub fn sync(&mut self, vcpu: usize, sequence: u64) {
-        let progress = &mut self.progress[vcpu];
-        progress.syncs[sequence as usize % KEPT] = progress.here;
+        self.estimates[vcpu].sync(sequence);
     }
 
     /// The answer to one of its sync points: how long an instruction takes by now [ps].
     pub fn synced(&mut self, vcpu: usize, sequence: u64, ps: u64) -> u64 {
-        let progress = &mut self.progress[vcpu];
-        let place = progress.syncs[sequence as usize % KEPT];
-        progress.learn(ps, place);
-        progress.learn_pace(ps, place);
-        let pace_ps = progress.pace_ps;
+        self.estimates[vcpu].synced(sequence, ps);
         self.measure();
-        pace_ps
+        self.estimates[vcpu].pace_ps()
     }
 
     /// The answer to a question of this moment.
     pub fn answered(&mut self, vcpu: usize, ps: u64) {
-        let progress = &mut self.progress[vcpu];
-        progress.learn(ps, progress.here);
-        progress.learn_pace(ps, progress.here);
+        self.estimates[vcpu].answered(ps);
         if vcpu == self.running {
             self.measure();
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use crate::record::Vcpu;
 
 /// "CXLRING" and the layout's version: a header of another version is refused.
-const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x02");
+const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x03");
 
 #[repr(C, align(64))]
 pub struct Aligned<T>(T);
@@ -33,34 +33,58 @@ pub enum Told {
     /// [ps]
     Time(u64),
     /// another vCPU has to run before that can be told
-    Later,
+    Later(Behind),
+}
+
+/// Why an answer is put off: the model has come to the end of what it knows of a vCPU that is behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behind {
+    pub vcpu: Vcpu,
+    /// where it is: the last block that it has entered begins no earlier [ps]
+    pub at_ps: u64,
+    /// where the asking vCPU is, at least [ps]
+    pub asker_ps: u64,
 }
 
 /// The answer to one question.
 #[repr(C, align(64))]
 pub struct Answer {
     sequence: AtomicU64,
-    /// 1 if `ps` is one, 0 if it is to be asked for later
-    is_time: AtomicU64,
+    /// 0 if `ps` is the answer; 1 and the number of the vCPU behind if it is to be asked for later
+    put_off: AtomicU64,
+    /// the answer, or where the asking vCPU is [ps]
     ps: AtomicU64,
+    /// where the vCPU behind is [ps]
+    behind_ps: AtomicU64,
 }
 
 impl Answer {
     /// The answer, if question `sequence` (from 1) has been answered.
     #[must_use]
     pub fn read(&self, sequence: u64) -> Option<Told> {
-        let told = || if self.is_time.load(Relaxed) == 1 { Told::Time(self.ps.load(Relaxed)) } else { Told::Later };
+        let told = || {
+            let ps = self.ps.load(Relaxed);
+            match self.put_off.load(Relaxed).checked_sub(1) {
+                None => Told::Time(ps),
+                Some(vcpu) => {
+                    let (vcpu, at_ps) = (Vcpu::new(vcpu as usize), self.behind_ps.load(Relaxed));
+                    Told::Later(Behind { vcpu, at_ps, asker_ps: ps })
+                }
+            }
+        };
         (self.sequence.load(Acquire) == sequence).then(told)
     }
 
-    pub fn put_off(&self, sequence: u64) {
-        self.is_time.store(0, Relaxed);
+    pub fn put_off(&self, sequence: u64, behind: Behind) {
+        self.ps.store(behind.asker_ps, Relaxed);
+        self.behind_ps.store(behind.at_ps, Relaxed);
+        self.put_off.store(1 + behind.vcpu.index() as u64, Relaxed);
         self.sequence.store(sequence, Release);
     }
 
     pub fn write(&self, sequence: u64, ps: u64) {
         self.ps.store(ps, Relaxed);
-        self.is_time.store(1, Relaxed);
+        self.put_off.store(0, Relaxed);
         self.sequence.store(sequence, Release);
     }
 }

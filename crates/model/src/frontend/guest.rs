@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use cxlab_access::record::Words;
-use cxlab_access::ring::Reply;
+use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::{BlockId, Marker, Record, Vcpu};
 
 use super::Block;
@@ -30,7 +30,7 @@ pub trait RecordSource {
     fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError>;
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
     /// The answer would need what another vCPU does before.
-    fn put_off(&mut self, reply: Reply, sequence: u64);
+    fn put_off(&mut self, reply: Reply, sequence: u64, behind: Behind);
     /// Whether the producer waits for answers, or all is there already.
     fn is_recorded_elsewhere(&self) -> bool;
 }
@@ -119,19 +119,30 @@ impl<S: RecordSource> Guest<S> {
             && (self.clock.open() > 0 || self.syncs.iter().any(|syncs| syncs.open() > self.lag))
     }
 
+    /// The vCPU most behind of those that lack their next step, for one that asks.
+    fn behind(&self, machine: &Machine, asker: usize) -> Behind {
+        let at_ps = |index: usize| machine.cores()[index].next_slot().as_ps();
+        let starved = (0..self.readers.len()).filter(|index| self.readers[*index].is_starved());
+        let vcpu = starved.min_by_key(|index| at_ps(*index)).expect("a core lacks its next step");
+        Behind { vcpu: Vcpu::new(vcpu), at_ps: at_ps(vcpu), asker_ps: at_ps(asker) }
+    }
+
     /// Answer what the guest waits for with: later.
     fn put_off(&mut self, machine: &mut Machine) {
         if self.clock.open() > 0 {
+            let behind = self.behind(machine, self.asker);
             if !self.readers[self.asker].withdraw() {
                 machine.withdraw(self.asker);
             }
             self.clock.answered = self.clock.asked;
-            self.source.put_off(Reply::Clock, self.clock.asked);
+            self.source.put_off(Reply::Clock, self.clock.asked, behind);
         }
-        for (index, syncs) in self.syncs.iter_mut().enumerate() {
-            if syncs.open() > self.lag {
-                syncs.answered = syncs.asked - self.lag;
-                self.source.put_off(Reply::Sync(Vcpu::new(index)), syncs.answered);
+        for index in 0..self.readers.len() {
+            if self.syncs[index].open() > self.lag {
+                let behind = self.behind(machine, index);
+                let answered = self.syncs[index].asked - self.lag;
+                self.syncs[index].answered = answered;
+                self.source.put_off(Reply::Sync(Vcpu::new(index)), answered, behind);
             }
         }
     }

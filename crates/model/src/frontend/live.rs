@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use cxlab_access::record::Words;
-use cxlab_access::ring::Reply;
+use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::trace::TraceWriter;
 use cxlab_access::{Consumer, Peer, Vcpu};
 
@@ -78,8 +78,8 @@ impl RecordSource for Live {
         self.ring.pop().map_or(Ok(None), |words| self.keep(words))
     }
 
-    fn put_off(&mut self, reply: Reply, sequence: u64) {
-        self.ring.put_off(reply, sequence);
+    fn put_off(&mut self, reply: Reply, sequence: u64, behind: Behind) {
+        self.ring.put_off(reply, sequence, behind);
     }
 
     fn is_recorded_elsewhere(&self) -> bool {

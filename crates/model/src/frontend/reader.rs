@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cxlab_access::record::{MemoryAccess, Words};
+use cxlab_access::record::{MemoryAccess, PAUSE_PS, Words};
 use cxlab_access::{BlockId, Marker, Record};
 
 use super::{Block, Feed, Instruction, LineAccess, Outcome};
@@ -22,9 +22,8 @@ use crate::error::ModelError;
 use crate::request::CoreId;
 use cxlab_kernel::Time;
 
-/// What PAUSE makes a thread wait: about 140 cycles since Skylake (Intel 64 optimization manual, 248966, "Pause Latency in
-/// Skylake Client Microarchitecture"), at 3.8 GHz.
-const PAUSE: Time = Time::from_ps(36_800);
+/// What PAUSE makes a thread wait.
+const PAUSE: Time = Time::from_ps(PAUSE_PS);
 
 /// What a core does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cxlab_access::Vcpu;
 use cxlab_access::record::Words;
-use cxlab_access::ring::Reply;
+use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::trace::{Entry, TraceReader};
 
 use super::RecordSource;
@@ -86,7 +86,7 @@ impl RecordSource for Replay {
         self.words()
     }
 
-    fn put_off(&mut self, _reply: Reply, _sequence: u64) {}
+    fn put_off(&mut self, _reply: Reply, _sequence: u64, _behind: Behind) {}
 
     fn is_recorded_elsewhere(&self) -> bool {
         self.answers == Answers::MayDiffer

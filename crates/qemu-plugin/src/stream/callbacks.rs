@@ -9,13 +9,27 @@ use super::with;
 use crate::qemu::{self, Cpu};
 use crate::{api, device, mode};
 
-/// What a block's callback is told: its id and its instructions.
+/// What a block's callback is told: its id, its instructions, and whether the last of them is PAUSE.
 #[derive(Clone, Copy)]
 pub struct BlockData(u64);
 
 impl BlockData {
-    pub fn new(block: BlockId, instructions: u64) -> BlockData {
-        BlockData(u64::from(block.0) | instructions << 32)
+    const PAUSES: u64 = 1 << 63;
+
+    pub fn new(block: BlockId, instructions: u64, pauses: bool) -> BlockData {
+        BlockData(u64::from(block.0) | instructions << 32 | if pauses { BlockData::PAUSES } else { 0 })
+    }
+
+    pub fn id(self) -> BlockId {
+        BlockId(self.0 as u32)
+    }
+
+    pub fn instructions(self) -> u64 {
+        (self.0 & !BlockData::PAUSES) >> 32
+    }
+
+    pub fn pauses(self) -> bool {
+        self.0 & BlockData::PAUSES != 0
     }
 
     pub fn as_pointer(self) -> *mut c_void {
@@ -26,8 +40,7 @@ impl BlockData {
 /// A block is entered by the only vCPU.
 pub unsafe extern "C" fn on_block(_vcpu: u32, data: *mut c_void) {
     if mode::in_detail() {
-        let data = data as u64;
-        with(|stream| stream.block(0, BlockId(data as u32), data >> 32));
+        with(|stream| stream.block(0, BlockData(data as u64)));
     }
 }
 
@@ -41,7 +54,7 @@ pub unsafe extern "C" fn on_clock_read(_vcpu: u32, instruction: *mut c_void) {
 
 /// A block is entered by one of several: the vCPU, if it is to leave instead.
 pub unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
-    let (vcpu, data) = (vcpu as usize, data as u64);
+    let vcpu = vcpu as usize;
     if !mode::in_detail() {
         return std::ptr::null_mut();
     }
@@ -49,7 +62,7 @@ pub unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
         if !stream.enter(vcpu) {
             return qemu::cpu(vcpu);
         }
-        stream.block(vcpu, BlockId(data as u32), data >> 32);
+        stream.block(vcpu, BlockData(data as u64));
         std::ptr::null_mut()
     })
 }
@@ -68,6 +81,14 @@ pub unsafe extern "C" fn reach_clock_read(vcpu: u32, instruction: *mut c_void) -
         stream.turns.take_back(vcpu, stream.in_block - u64::from(instruction));
         qemu::cpu(vcpu)
     })
+}
+
+/// One of several is about to execute PAUSE, which ends its block: the model knows without more how long that takes, and
+/// so when the vCPU looks again at what it waits for.
+pub unsafe extern "C" fn on_pause(vcpu: u32, instruction: *mut c_void) {
+    if mode::in_detail() {
+        with(|stream| stream.push(vcpu as usize, Record::Cut { instruction: instruction as u16 + 1 }));
+    }
 }
 
 /// A vCPU is about to halt.

@@ -1,0 +1,52 @@
+"""Parallel programs of the host on four and eight processors, in detail: their output is the host's own."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from guests import Cxlab
+
+#: GNU sort starts a thread only for so many lines (coreutils 9.1, sort.c: SUBTHREAD_LINES_HEURISTIC).
+LINES_OF_A_THREAD = 128 * 1024
+#: Each block is a thread's.
+SORT = "LC_ALL=C sort --parallel={cpus} numbers | sha256sum"
+XZ = "xz -0 -T{cpus} --block-size=32KiB --stdout text | sha256sum"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parallel")
+    draw = random.Random(4)
+    # Nearly in order: a merge of two halves looks at few of the lines twice.
+    lines = [f"{number:06}" for number in range(LINES_OF_A_THREAD + 1000)]
+    for _ in range(1000):
+        first, second = draw.randrange(len(lines)), draw.randrange(len(lines))
+        lines[first], lines[second] = lines[second], lines[first]
+    (folder / "numbers").write_text("\n".join(lines) + "\n")
+    words = [bytes(draw.choices(b"abcdefghij", k=draw.randrange(2, 9))) for _ in range(500)]
+    (folder / "text").write_bytes(b" ".join(draw.choices(words, k=20_000)))
+    return folder
+
+
+@pytest.mark.parametrize("script", [SORT, XZ], ids=["sort", "xz"])
+def test_its_output_is_the_hosts(folder: Path, script: str) -> None:
+    command = script.format(cpus=4)
+    host = subprocess.run(["sh", "-c", command], cwd=folder, check=True, capture_output=True).stdout
+    ran = Cxlab(folder, "all").sh(command, options=["--cpus", "4"])
+    assert (ran.status, ran.stdout) == (0, host)
+    assert ran.summary["cpus"] == 4
+    # More than one of them worked: what all did fills more than the time that passed.
+    assert ran.summary["time"]["busy_s"] > 1.2 * ran.summary["simulated_seconds"]
+
+
+@pytest.mark.parametrize("cpus", [4, 8])
+def test_every_element_of_a_threaded_stream_is_right(programs: Path, tmp_path: Path, cpus: int) -> None:
+    ran = Cxlab(tmp_path, "marker").run(
+        str(programs / "stream_threads"), str(cpus), str(24 << 20), options=["--cpus", str(cpus)]
+    )
+    assert ran.status == 0, ran.stderr
+    assert ran.stdout.split()[1] == b"0"
+    assert ran.summary["time"]["busy_s"] > 0.5 * cpus * ran.summary["simulated_seconds"]
