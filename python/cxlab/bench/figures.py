@@ -80,7 +80,8 @@ class Figure:
 
 
 def _job(have: Mapping[str, Any]) -> dict[str, Any]:
-    """A run: `memo`, `size` (a walk) or `stream` where the row says so, else load threads with a latency thread."""
+    """A run: `memo`, `size` (a walk) or `stream` where the row says so, else load threads and a latency
+    thread."""
     node, memo = have["node"], have.get("memo")
     placement = Placement.parse(None, None, node) if "=" in node else Placement.parse(node, None, None)
     threads = 0 if memo or "size" in have else have.get("threads", 16)
