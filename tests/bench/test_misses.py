@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from cxlab.bench import sweep
 from cxlab.bench.figures import shipped
+from cxlab.bench.request import Placement, Workload
 
 STREAMS = ("DMS-005", "DMS-003")
 MEMO = ("M23-029", "M23-030", "M23-039")
@@ -25,3 +26,14 @@ def test_the_figure_is_no_longer_missed(name: str) -> None:
     figure = FIGURES[name]
     assert figure.role == "validation"
     assert abs(figure.error(figure.simulated(sweep.run(figure.jobs(), name)))) <= 0.1
+
+
+def test_congestion_costs_no_throughput() -> None:
+    # MOD-14: CXL-DMSim's table IV loses half of the queries from 12 to 48 cores.
+    placement = Placement((("cxl", 1),))
+    workloads = [Workload("8468v-asic", placement, cores, prefetch=False) for cores in (12, 48)]
+    few, many = sweep.run([workload.job_of({"embedding": {}}) for workload in workloads], "embedding")
+    assert many["queries_per_second"] > 0.95 * few["queries_per_second"]
+    # Sixteen lines of each core are under way: four times as many wait four times as long.
+    missed = [point["latency_ns"] - point["stages_ns"]["fill_buffer"] for point in (few, many)]
+    assert missed[1] / missed[0] == pytest.approx(4, rel=0.05)
