@@ -152,7 +152,9 @@ def latency(
     whole: bool,
 ) -> None:
     """One point without load, or a point for each size."""
-    workload = Workload(machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables)
+    workload = Workload(
+        machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables
+    )
     if whole or sizes:
         if whole and sizes:
             raise BenchError("give either --size or --sweep")
