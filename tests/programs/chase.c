@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
         const int base_pages = getenv("CHASE_BASE_PAGES") != 0;
         REGION_BEGIN;
         /* What fits a cache is there when the clock starts; set-up was not simulated. */
-        if (bytes <= (128 << 20)) at = follow(at, lines);
+        if (bytes <= (32 << 20)) at = follow(at, lines);
         /* So are page tables: four loads for each line of eight entries, all but one in fifty are met. */
         else if (base_pages) at = follow(at, 4 * bytes / (8 * BASE_PAGE));
         struct timespec begin, end;

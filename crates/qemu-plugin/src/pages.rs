@@ -289,12 +289,12 @@ mod tests {
 
     impl Memory {
         fn new() -> Memory {
-            let next = |level: u64| TABLES + (level + 1) * 4096 | PRESENT | WRITABLE;
+            let next = |level: u64| (TABLES + (level + 1) * 4096) | PRESENT | WRITABLE;
             Memory([(TABLES, next(0)), (TABLES + 4096, next(1))].into_iter().collect())
         }
 
         fn map_4k(&mut self, address: u64, physical: u64) {
-            self.0.insert(TABLES + 2 * 4096 + (address >> 21) * 8, TABLES + 3 * 4096 | PRESENT);
+            self.0.insert(TABLES + 2 * 4096 + (address >> 21) * 8, (TABLES + 3 * 4096) | PRESENT);
             self.0.insert(TABLES + 3 * 4096 + (address >> 12 & 511) * 8, physical | PRESENT);
         }
 

@@ -166,10 +166,10 @@ impl Sampled {
 
     fn warm(&mut self, record: Record) {
         match record {
-            Record::Access(access) => {
-                if !access.device && self.filter.lets_pass(access.physical / LINE_BYTES, access.store) {
-                    self.tell(record);
-                }
+            Record::Access(access)
+                if !access.device && self.filter.lets_pass(access.physical / LINE_BYTES, access.store) =>
+            {
+                self.tell(record);
             }
             Record::Device { .. } => self.tell(record),
             Record::Idle { until_ps } => self.idle_ps += until_ps.saturating_sub(self.recorded_ps),
