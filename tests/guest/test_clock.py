@@ -20,8 +20,8 @@ def said(ran: Ran) -> dict[str, float]:
 
 
 def test_a_busy_loop_takes_its_cycles(said: dict[str, float]) -> None:
-    # 8 M dependent additions of one cycle at 3.8 GHz, and the guest's own timer ticks.
-    assert said["busy"] == pytest.approx(8e6 / 3.8e9, rel=0.02)
+    # 32 M dependent additions of one cycle at 3.8 GHz; the guest's timer ticks, the first of them cold, are below 2 %.
+    assert said["busy"] == pytest.approx(32e6 / 3.8e9, rel=0.02)
 
 
 @pytest.mark.parametrize("clock", ["raw", "monotonic"])

@@ -19,7 +19,7 @@ static double tsc(void) { return (double)__rdtsc() / 2.4e9; }
 static void ring(int number) { (void)number; }
 
 int main(void) {
-    /* Busy: 8 M dependent additions. Each clock is read just before the counter: the distance cancels. */
+    /* Busy: 32 M dependent additions. Each clock is read just before the counter: the distance cancels. */
     const clockid_t clocks[] = {CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC};
     double clock_took[2], took[2];
     for (int i = 0; i < 2; i++) {
@@ -27,7 +27,7 @@ int main(void) {
         took[i] = tsc();
     }
     uint64_t x = 0;
-    for (long i = 0; i < 8000000; i++) __asm__ volatile("add $1, %0" : "+r"(x));
+    for (long i = 0; i < 32000000; i++) __asm__ volatile("add $1, %0" : "+r"(x));
     for (int i = 0; i < 2; i++) {
         clock_took[i] = now(clocks[i]) - clock_took[i];
         took[i] = tsc() - took[i];
