@@ -20,7 +20,7 @@ def said(ran: Ran) -> dict[str, float]:
 
 
 def test_a_busy_loop_takes_its_cycles(said: dict[str, float]) -> None:
-    # 32 M dependent additions of one cycle at 3.8 GHz; the guest's timer ticks, the first of them cold, are below 2 %.
+    # 32 M dependent additions of one cycle at 3.8 GHz; timer ticks, the first of them cold, are below 2 %.
     assert said["busy"] == pytest.approx(32e6 / 3.8e9, rel=0.02)
 
 

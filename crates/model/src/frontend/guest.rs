@@ -213,6 +213,10 @@ impl<S: RecordSource> Guest<S> {
                 Record::Define { block, pc, length } => {
                     self.define(block, pc, usize::from(length), record.payload_records())?;
                 }
+                Record::Page { page, size, pcid, global, upper, reads } => {
+                    let entries = self.entries_of(page, record.payload_records())?;
+                    self.define_page(page, Mapping { size, pcid, global, upper, reads, entries })?;
+                }
                 Record::Device { service_ps } => self.windows().served(Time::from_ps(service_ps)),
                 Record::Sample { phase, idle_ps } => {
                     self.windows().enter(phase, Time::from_ps(idle_ps), machine);
