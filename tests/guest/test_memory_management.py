@@ -93,5 +93,5 @@ def test_a_files_pages_are_cached_on_either_node_at_its_price(programs: Path, tm
     said = ran.stdout.decode().splitlines()
     for (node, latency), ns, maps in zip(LATENCY_NS.items(), said[::2], said[1::2], strict=True):
         assert f"N{node}={16 * MIB // 4096} " in maps + " "
-        # A file's pages are of 4 KiB: the walk of a random one reads its last entry from L2 or the LLC (33 ns).
+        # A file's pages are of 4 KiB: a walk reads its last entry from L2 or the LLC (33 ns).
         assert 0.97 * latency <= float(ns) <= 1.03 * latency + 33

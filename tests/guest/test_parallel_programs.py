@@ -47,7 +47,7 @@ def test_its_output_is_the_hosts(folder: Path, script: str) -> None:
 @pytest.mark.parametrize("cpus", [4, 8])
 def test_every_element_of_a_threaded_stream_is_right(programs: Path, tmp_path: Path, cpus: int) -> None:
     ran = Cxlab(tmp_path, "marker").run(
-        str(programs / "stream_threads"), str(cpus), "25000000", options=["--cpus", str(cpus)]
+        str(programs / "stream_threads"), str(cpus), "10000000", options=["--cpus", str(cpus)]
     )
     assert ran.status == 0, ran.stderr
     assert ran.stdout.split()[1] == b"0"

@@ -14,8 +14,8 @@ from guests import Cxlab, Ran
 ROUNDS = 2000
 #: Takings of a lock, by each of two processors.
 TURNS = 10_000
-#: How far apart in time processors may run; the second is what is there without a word.
-SKEWS = ("200ns", "2us", "20us")
+#: How far apart in time processors may run; the first is what is there without a word.
+SKEWS = ("2us", "20us")
 #: [ns]
 SKEW = 2000
 #: What PAUSE makes a thread wait (crates/access/src/record.rs) [ns].
