@@ -205,12 +205,9 @@ impl Core {
         self.front.next()
     }
 
-    /// A clock read that has been taken from the feed is asked for again later. It waits for all before it, so nothing
-    /// comes until that has committed: two that read the clock at once would else wait for each other.
+    /// A clock read that has been taken from the feed is asked for again later.
     pub(crate) fn withdraw(&mut self) {
-        if self.in_hand.take_if(|step| matches!(step, Step::ReadClock { .. } | Step::Settle { .. })).is_some() {
-            self.in_hand = Some(Step::Drained);
-        }
+        self.in_hand.take_if(|step| matches!(step, Step::ReadClock { .. } | Step::Settle { .. }));
     }
 
     /// How often a miss waited for a fill buffer.
@@ -278,7 +275,7 @@ impl Core {
                 feed.answer_sync(sequence, self.front.now().as_ps())?;
                 return Ok(Some(Pause::Answered));
             }
-            Step::Settle { .. } | Step::Drained | Step::Turn { .. } | Step::Device { .. } | Step::Invalidate { .. }
+            Step::Settle { .. } | Step::Turn { .. } | Step::Device { .. } | Step::Invalidate { .. }
                 if !self.window.all_committed() =>
             {
                 self.in_hand = Some(step);
@@ -296,7 +293,6 @@ impl Core {
                 feed.answer_clock(sequence, self.front.now().as_ps())?;
                 return Ok(Some(Pause::Answered));
             }
-            Step::Drained => self.front.advance_to(self.commit.now()),
             Step::Turn { sequence } => {
                 let at = self.now();
                 if uncore.next_event().is_some_and(|event| event < at) {

@@ -63,23 +63,22 @@ fn a_walk_warmed_up_functionally_misses_as_often_as_one_warmed_up_in_detail() {
         let mut random = Stream::new(seed, "walk");
         (0..40_000).map(move |_| random.below(3 << 20 >> 6)).collect::<Vec<_>>()
     };
-    let probe = |machine: &mut Machine| {
+    let probe: Vec<_> = walk(2).into_iter().take(10_000).collect();
+    let counted = |machine: &mut Machine, lines: &[u64]| {
         let summary = run(machine, |script| {
-            walk(2).into_iter().take(10_000).for_each(|line| {
+            lines.iter().for_each(|line| {
                 script.chase(line * LINE);
             });
         });
         [summary.nodes["dram"].loads as f64, summary.core.l1_hits as f64]
     };
-    let (mut functional, mut detailed) = (machine(MACHINE), machine(MACHINE));
+    let mut functional = machine(MACHINE);
     walk(1).into_iter().for_each(|line| touch(&mut functional, line, Touch::Plain));
-    run(&mut detailed, |script| {
-        walk(1).into_iter().for_each(|line| {
-            script.chase(line * LINE);
-        });
-    });
-    let (functional, detailed) = (probe(&mut functional), probe(&mut detailed));
-    for (one, other) in functional.into_iter().zip(detailed) {
+    let functional = counted(&mut functional, &probe);
+    let alone = counted(&mut machine(MACHINE), &walk(1));
+    let both = counted(&mut machine(MACHINE), &[walk(1), probe].concat());
+    for (one, (all, before)) in functional.into_iter().zip(both.into_iter().zip(alone)) {
+        let (other, detailed) = (all - before, (both, alone));
         assert!((one - other).abs() <= 0.01 * other.max(100.0), "{functional:?} {detailed:?}");
     }
 }

@@ -45,8 +45,6 @@ pub enum Step {
     Sync {
         sequence: u64,
     },
-    /// All before it is to commit; nothing is asked.
-    Drained,
     /// Answer the time when all before is committed.
     Settle {
         sequence: u64,
