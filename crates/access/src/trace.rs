@@ -10,11 +10,14 @@
 //! Replaying a trace through the same machine gives the same answers, bit for bit: the answers in the file are
 //! there to be compared.
 
+mod read_ahead;
+
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::record::{RECORD_BYTES, Record, Words};
+use read_ahead::ReadAhead;
 
 const MAGIC: &[u8; 8] = b"CXLTRACE";
 const VERSION: u32 = 3;
@@ -97,7 +100,7 @@ impl TraceWriter {
 pub struct TraceReader {
     path: PathBuf,
     description: String,
-    decoder: zstd::Decoder<'static, BufReader<File>>,
+    ahead: ReadAhead,
     records: u64,
     /// records to come that are code, whatever they look like
     payload: usize,
@@ -107,8 +110,6 @@ pub struct TraceReader {
 }
 
 impl TraceReader {
-    const BUFFER_BYTES: usize = 1 << 16;
-
     pub fn open(path: &Path) -> Result<TraceReader, TraceError> {
         let opening = |cause| TraceError::Open { path: path.into(), cause };
         let mut file = File::open(path).map_err(opening)?;
@@ -129,9 +130,9 @@ impl TraceReader {
         let mut description = vec![0u8; u32::from_le_bytes(word).min(1 << 24) as usize];
         file.read_exact(&mut description).map_err(damaged)?;
         let description = String::from_utf8_lossy(&description).into_owned();
-        let decoder = zstd::Decoder::new(file).map_err(damaged)?;
+        let ahead = zstd::Decoder::new(file).and_then(ReadAhead::new).map_err(damaged)?;
         let (buffer, position) = (Vec::new(), 0);
-        Ok(TraceReader { path: path.into(), description, decoder, records: 0, payload: 0, buffer, position })
+        Ok(TraceReader { path: path.into(), description, ahead, records: 0, payload: 0, buffer, position })
     }
 
     /// What the recorder said of the machine and the run.
@@ -161,15 +162,12 @@ impl TraceReader {
     }
 
     fn refill(&mut self) -> Result<bool, TraceError> {
-        self.buffer.clear();
         self.position = 0;
-        let wanted = Self::BUFFER_BYTES as u64;
-        let read = (&mut self.decoder).take(wanted).read_to_end(&mut self.buffer);
-        let read = read.map_err(|cause| self.damaged(cause.to_string()))?;
-        if !read.is_multiple_of(RECORD_BYTES) {
+        self.ahead.next(&mut self.buffer).map_err(|cause| self.damaged(cause.to_string()))?;
+        if !self.buffer.len().is_multiple_of(RECORD_BYTES) {
             return Err(self.damaged("the last record is not whole".into()));
         }
-        Ok(read > 0)
+        Ok(!self.buffer.is_empty())
     }
 
     fn damaged(&self, cause: String) -> TraceError {

@@ -137,15 +137,19 @@ fn warm(machine: &mut Machine, threads: &mut Threads) {
     let storing: Vec<usize> = (0..threads.len()).filter(|thread| threads[*thread].kernel.stores()).collect();
     let Some(count) = std::num::NonZeroU64::new(storing.len() as u64) else { return };
     // Half as much again as the LLC holds: by then nearly every set of its hash is full (Poisson).
-    let each = lines(host.l2.capacity.get()) + lines(host.llc.capacity().get()) * 3 / 2 / count;
-    for _ in 0..each {
+    let (far, near) = (lines(host.llc.capacity().get()) * 3 / 2 / count, lines(host.l2.capacity.get()));
+    for number in 0..far + near {
         for &thread in &storing {
             let (line, store) = loop {
                 if let Some(touched) = touched(threads[thread].kernel.act()) {
                     break touched;
                 }
             };
-            machine.warm(thread, line, store);
+            if number < far {
+                machine.warm_llc(line, store);
+            } else {
+                machine.warm(thread, line, store);
+            }
         }
     }
 }

@@ -103,6 +103,11 @@ impl Machine {
         }
     }
 
+    /// A line that a core had long ago, changed or not, has come to the LLC since, in no time.
+    pub fn warm_llc(&mut self, line: Hpa, changed: bool) {
+        let _written_before_time_began = self.shared.home.take_in(Victim { line, changed });
+    }
+
     /// A line that `core` lacks comes from beyond, in no time.
     pub(super) fn bring(&mut self, core: usize, line: Hpa, store: bool) {
         let id = CoreId(core as u16);
