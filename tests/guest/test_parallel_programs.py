@@ -14,6 +14,7 @@ from experiments import stream_threads
 #: GNU sort starts a thread only for so many lines (coreutils 9.1, sort.c: SUBTHREAD_LINES_HEURISTIC).
 LINES_OF_A_THREAD = 128 * 1024
 SORT = "LC_ALL=C sort --parallel={cpus} numbers | sha256sum"
+XZ = "xz -0 -T{cpus} --block-size=32KiB --stdout text | sha256sum"
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +27,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         first, second = draw.randrange(len(lines)), draw.randrange(len(lines))
         lines[first], lines[second] = lines[second], lines[first]
     (folder / "numbers").write_text("\n".join(lines) + "\n")
+    words = [bytes(draw.choices(b"abcdefghij", k=draw.randrange(2, 9))) for _ in range(500)]
+    (folder / "text").write_bytes(b" ".join(draw.choices(words, k=20_000)))
     return folder
 
 
-@pytest.mark.parametrize("script", [SORT])
+@pytest.mark.parametrize("script", [SORT, XZ], ids=["sort", "xz"])
 def test_its_output_is_the_hosts(folder: Path, script: str) -> None:
     command = script.format(cpus=4)
     host = subprocess.run(["sh", "-c", command], cwd=folder, check=True, capture_output=True).stdout

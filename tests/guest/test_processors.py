@@ -16,8 +16,6 @@ ROUNDS = 2000
 TURNS = 10_000
 #: How far apart in time processors may run; the first is what is there without a word.
 SKEWS = ("2us", "20us")
-#: [ns]
-SKEW = 2000
 #: What PAUSE makes a thread wait (crates/access/src/record.rs) [ns].
 PAUSE = 36.8
 #: Of an LLC hit, and of a line from another core's cache, at most: the snoop's trip there and back comes to
@@ -123,8 +121,9 @@ def test_one_that_waits_while_a_device_stops_the_holder_waits_that_long(
     held, later, read = map(float, ran.stdout.split())
     assert read == 1
     assert held >= 80e3
-    # How far the holder came since is an estimate: it may be off by the skew.
-    assert 0 <= later <= SKEW + 2 * PAUSE
+    # Behind the PAUSE that it falls into; how far the holder came since is an estimate, good to some hundred
+    # instructions (crates/qemu-plugin/src/stream.rs, WATCHED).
+    assert 0 <= later <= 10 * PAUSE
 
 
 def test_processors_with_nothing_to_do_cost_nothing(programs: Path, tmp_path: Path) -> None:

@@ -205,9 +205,12 @@ impl Core {
         self.front.next()
     }
 
-    /// A clock read that has been taken from the feed is asked for again later.
+    /// A clock read that has been taken from the feed is asked for again later. Nothing comes before all that precedes
+    /// it has committed: two that read the clock at once would else wait for each other.
     pub(crate) fn withdraw(&mut self) {
-        self.in_hand.take_if(|step| matches!(step, Step::ReadClock { .. } | Step::Settle { .. }));
+        if self.in_hand.take_if(|step| matches!(step, Step::ReadClock { .. } | Step::Settle { .. })).is_some() {
+            self.in_hand = Some(Step::Drain);
+        }
     }
 
     /// How often a miss waited for a fill buffer.
@@ -275,7 +278,7 @@ impl Core {
                 feed.answer_sync(sequence, self.front.now().as_ps())?;
                 return Ok(Some(Pause::Answered));
             }
-            Step::Settle { .. } | Step::Turn { .. } | Step::Device { .. } | Step::Invalidate { .. }
+            Step::Settle { .. } | Step::Drain | Step::Turn { .. } | Step::Device { .. } | Step::Invalidate { .. }
                 if !self.window.all_committed() =>
             {
                 self.in_hand = Some(step);
@@ -293,6 +296,7 @@ impl Core {
                 feed.answer_clock(sequence, self.front.now().as_ps())?;
                 return Ok(Some(Pause::Answered));
             }
+            Step::Drain => self.front.advance_to(self.commit.now()),
             Step::Turn { sequence } => {
                 let at = self.now();
                 if uncore.next_event().is_some_and(|event| event < at) {

@@ -77,8 +77,8 @@ pub struct Machine {
 pub enum Stop {
     /// a core has answered a question of its feed
     Answered,
-    /// a core lacks its next step, and nothing can happen before it
-    Starved,
+    /// this core lacks its next step, and nothing can happen before it
+    Starved(CoreId),
     /// all cores wait for an interrupt, or have ended
     Asleep,
     /// all programs have ended
@@ -162,7 +162,7 @@ impl Machine {
         loop {
             match self.go(feeds, Lacking::Stop)? {
                 Stop::Answered => look(self)?,
-                Stop::Starved | Stop::Asleep => return Err(self.deadlock()),
+                Stop::Starved(_) | Stop::Asleep => return Err(self.deadlock()),
                 Stop::Ended => return Ok(()),
             }
         }
@@ -226,7 +226,7 @@ impl Machine {
                 Pause::Starved => {
                     let at = self.cores[core].next_slot();
                     if lacking == Lacking::Stop || at <= self.shared.queue.now() {
-                        return Ok(Some(Stop::Starved));
+                        return Ok(Some(Stop::Starved(CoreId(core as u16))));
                     }
                     self.shared.queue.schedule(at, Event::Resume(CoreId(core as u16)));
                     self.pauses[core] = Pause::Behind;
@@ -243,7 +243,7 @@ impl Machine {
 
     fn run_all_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F) -> Result<(), ModelError> {
         while let Some(stop) = self.run_ready(feeds, Lacking::Stop)? {
-            if stop == Stop::Starved {
+            if matches!(stop, Stop::Starved(_)) {
                 return Err(self.deadlock());
             }
         }

@@ -10,40 +10,15 @@
 use std::ffi::c_void;
 
 use cxlab_access::{Forget, Record};
-use iced_x86::{Code, Decoder, DecoderOptions, Mnemonic, Register};
+use iced_x86::{Mnemonic, Register};
 
-use crate::api;
+use crate::decoded::Decoded;
 use crate::pages::Pages;
 use crate::registers::Registers;
 use crate::{mode, qemu, stream};
 
-/// A translated instruction of this kind; lives as long as the process, as its translation may.
-struct Invalidation {
-    /// its index in its block
-    index: u16,
-    code: iced_x86::Instruction,
-}
-
-/// Lay the callback, if the instruction is one of them.
-pub fn instrument(instruction: *mut api::Instruction, index: usize, bytes: &[u8]) {
-    if !bytes.contains(&0x0f) {
-        return;
-    }
-    // SAFETY: the instruction is being translated.
-    let at = unsafe { api::qemu_plugin_insn_vaddr(instruction) };
-    let code = Decoder::with_ip(64, bytes, at, DecoderOptions::NONE).decode();
-    if code.code() == Code::INVALID || !invalidates(&code) {
-        return;
-    }
-    let data = Box::leak(Box::new(Invalidation { index: index as u16, code }));
-    // SAFETY: the callback and its data live as long as the process.
-    unsafe {
-        let data = std::ptr::from_mut(data).cast();
-        api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_invalidation, api::READ_REGISTERS, data);
-    }
-}
-
-fn invalidates(code: &iced_x86::Instruction) -> bool {
+/// Whether the instruction is of this kind.
+pub fn invalidates(code: &iced_x86::Instruction) -> bool {
     match code.mnemonic() {
         Mnemonic::Invlpg | Mnemonic::Invpcid => true,
         Mnemonic::Mov => matches!(code.op0_register(), Register::CR3 | Register::CR4),
@@ -51,12 +26,13 @@ fn invalidates(code: &iced_x86::Instruction) -> bool {
     }
 }
 
-unsafe extern "C" fn on_invalidation(vcpu: u32, data: *mut c_void) {
+/// One is about to be executed.
+pub unsafe extern "C" fn on_invalidation(vcpu: u32, data: *mut c_void) {
     if !mode::in_detail() {
         return;
     }
-    // SAFETY: the data of this callback is a leaked `Invalidation`.
-    let Invalidation { index, code } = unsafe { &*data.cast::<Invalidation>() };
+    // SAFETY: the data of this callback.
+    let Decoded { index, code } = unsafe { Decoded::of(data) };
     stream::with(|stream| {
         let vcpu = vcpu as usize;
         let forget = stream.pages(vcpu).and_then(|pages| forgets(pages, vcpu, code));
@@ -99,6 +75,8 @@ fn read_descriptor(vcpu: usize, address: u64) -> Option<(u16, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use iced_x86::{Decoder, DecoderOptions};
+
     use super::*;
 
     #[test]

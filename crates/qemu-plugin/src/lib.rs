@@ -27,6 +27,7 @@ mod api;
 mod arguments;
 mod clock;
 mod counters;
+mod decoded;
 mod device;
 mod idle;
 mod invalidation;

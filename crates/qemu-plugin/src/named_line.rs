@@ -11,9 +11,9 @@
 use std::ffi::c_void;
 
 use cxlab_access::record::MemoryAccess;
-use iced_x86::{Code, Decoder, DecoderOptions, Mnemonic};
+use iced_x86::Mnemonic;
 
-use crate::api;
+use crate::decoded::Decoded;
 use crate::registers::Registers;
 use crate::{mode, qemu, stream};
 
@@ -22,33 +22,8 @@ const PAGE_SHIFT: u32 = 12;
 /// Bytes of a line, as a power of two.
 const LINE_SHIFT: u8 = 6;
 
-/// A translated instruction of this kind; lives as long as the process, as its translation may.
-struct NamedLine {
-    /// its index in its block
-    index: u16,
-    code: iced_x86::Instruction,
-}
-
-/// Lay the callback, if the instruction is one of them.
-pub fn instrument(instruction: *mut api::Instruction, index: usize, bytes: &[u8]) {
-    if !bytes.contains(&0x0f) {
-        return;
-    }
-    // SAFETY: the instruction is being translated.
-    let at = unsafe { api::qemu_plugin_insn_vaddr(instruction) };
-    let code = Decoder::with_ip(64, bytes, at, DecoderOptions::NONE).decode();
-    if code.code() == Code::INVALID || !names_line(code.mnemonic()) {
-        return;
-    }
-    let data = Box::leak(Box::new(NamedLine { index: index as u16, code }));
-    // SAFETY: the callback and its data live as long as the process.
-    unsafe {
-        let data = std::ptr::from_mut(data).cast();
-        api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_named_line, api::READ_REGISTERS, data);
-    }
-}
-
-fn names_line(mnemonic: Mnemonic) -> bool {
+/// Whether instructions of this name are of this kind.
+pub fn names_line(mnemonic: Mnemonic) -> bool {
     use Mnemonic as M;
     pushes_out(mnemonic)
         || matches!(
@@ -68,12 +43,13 @@ fn pushes_out(mnemonic: Mnemonic) -> bool {
     matches!(mnemonic, Mnemonic::Clflush | Mnemonic::Clflushopt | Mnemonic::Clwb)
 }
 
-unsafe extern "C" fn on_named_line(vcpu: u32, data: *mut c_void) {
+/// One is about to be executed.
+pub unsafe extern "C" fn on_named_line(vcpu: u32, data: *mut c_void) {
     if !mode::tells() {
         return;
     }
-    // SAFETY: the data of this callback is a leaked `NamedLine`.
-    let NamedLine { index, code } = unsafe { &*data.cast::<NamedLine>() };
+    // SAFETY: the data of this callback.
+    let Decoded { index, code } = unsafe { Decoded::of(data) };
     let registers = Registers::get();
     let Some(address) = code.virtual_address(0, 0, |register, _, _| registers.read(register)) else { return };
     let page = address >> PAGE_SHIFT << PAGE_SHIFT;
@@ -97,6 +73,8 @@ unsafe extern "C" fn on_named_line(vcpu: u32, data: *mut c_void) {
 
 #[cfg(test)]
 mod tests {
+    use iced_x86::{Decoder, DecoderOptions};
+
     use super::*;
 
     #[test]

@@ -37,6 +37,8 @@ pub use callbacks::{BlockData, enter_block, on_block, on_clock_read, on_halt, on
 const INTERVAL_PS: u64 = 2_000_000;
 /// Bounds on the instructions between two sync points.
 const QUANTUM: std::ops::RangeInclusive<u64> = 500..=20_000;
+/// The same while another vCPU spins: it sees what is done when its estimated time comes, so estimates are to be good.
+const WATCHED: u64 = 100;
 /// How long the model may take to attach.
 const ATTACH: Duration = Duration::from_secs(60);
 /// Exit status of a QEMU that ends because the model did, sysexits.h EX_SOFTWARE.
@@ -248,10 +250,12 @@ impl Stream {
         self.in_block = instructions;
         self.turns.execute(vcpu, instructions, entered.pauses());
         self.warming.in_detail(instructions);
+        let watched = self.turns.others_spin(vcpu);
         let syncs = &mut self.syncs[vcpu];
+        let quantum = if watched { WATCHED } else { syncs.quantum };
         // A PAUSE takes its share of the interval.
-        syncs.since += instructions + if entered.pauses() { syncs.quantum * PAUSE_PS / INTERVAL_PS } else { 0 };
-        if syncs.since >= syncs.quantum {
+        syncs.since += instructions + if entered.pauses() { quantum * PAUSE_PS / INTERVAL_PS } else { 0 };
+        if syncs.since >= quantum {
             self.sync(vcpu);
         }
     }

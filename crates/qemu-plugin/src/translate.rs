@@ -6,7 +6,7 @@ use cxlab_access::Marker;
 
 use crate::api::{self, Block, Instruction, PluginId};
 use crate::stream::{self, BlockData};
-use crate::{clock, device, invalidation, mode, named_line, region, turns, window};
+use crate::{clock, decoded, device, mode, region, turns, window};
 
 /// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) [B].
 const LONGEST: usize = 15;
@@ -71,8 +71,7 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
                 let (callback, nothing) = (stream::on_halt, std::ptr::null_mut());
                 api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, nothing);
             }
-            named_line::instrument(instruction, index, bytes);
-            invalidation::instrument(instruction, index, bytes);
+            decoded::instrument(instruction, index, bytes);
             let (callback, access) = (stream::on_memory, api::READ_AND_WRITE);
             api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, data);
         } else if may_notify(bytes) {

@@ -20,6 +20,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
+use cxlab_access::record::PAUSE_PS;
 use cxlab_access::ring::Behind;
 
 use estimate::Estimate;
@@ -86,6 +87,8 @@ pub struct Turns {
     running: usize,
     /// instructions of its turn that are left
     left: u64,
+    /// bits of the vCPUs that spin
+    spinning: usize,
     skew_ps: u64,
 }
 
@@ -103,7 +106,7 @@ pub enum Turn {
 
 impl Turns {
     pub fn new() -> Turns {
-        Turns { estimates: vec![Estimate::new(); vcpus()], running: 0, left: 0, skew_ps: spec().skew_ps }
+        Turns { estimates: vec![Estimate::new(); vcpus()], running: 0, left: 0, spinning: 0, skew_ps: spec().skew_ps }
     }
 
     fn others(&self, vcpu: usize) -> impl Iterator<Item = &Estimate> {
@@ -142,8 +145,8 @@ impl Turns {
     fn measure(&mut self) {
         let running = &self.estimates[self.running];
         // Who spins has been told behind its PAUSE, where it looks again: it is to see what others have done by then.
-        let ahead_ps = |other: &Estimate| if running.spins() || other.spins() { 0 } else { self.skew_ps };
-        let until_ps = self.others(self.running).map(|other| other.ps() + ahead_ps(other)).min();
+        let ahead_ps = if self.spinning == 0 { self.skew_ps } else { 0 };
+        let until_ps = self.others_ps(self.running).map(|others_ps| others_ps + ahead_ps);
         self.left = match until_ps {
             None => u64::MAX,
             Some(until_ps) => until_ps.saturating_sub(running.ps()) / running.pace_ps(),
@@ -164,7 +167,14 @@ impl Turns {
     pub fn execute(&mut self, vcpu: usize, instructions: u64, pauses: bool) {
         SPEAKER.store(vcpu, Relaxed);
         self.estimates[vcpu].execute(instructions, pauses);
+        self.spinning = self.spinning & !(1 << vcpu) | usize::from(self.estimates[vcpu].spins()) << vcpu;
         self.left = self.left.saturating_sub(instructions);
+    }
+
+    /// Whether another one spins.
+    #[inline]
+    pub fn others_spin(&self, vcpu: usize) -> bool {
+        self.spinning & !(1 << vcpu) != 0
     }
 
     /// So many of these were not executed after all.
@@ -181,8 +191,10 @@ impl Turns {
     /// The model says that others are behind, whatever was estimated: theirs is the next turn.
     pub fn step_back(&mut self, vcpu: usize, behind: Behind) {
         self.estimates[behind.vcpu.index()].found_at(behind.at_ps);
+        // Who spins is to look again before anything else happens.
+        let most_ps = if self.others_spin(vcpu) { PAUSE_PS } else { self.skew_ps };
         if let Some(others_ps) = self.others_ps(vcpu) {
-            self.estimates[vcpu].step_back(behind.asker_ps, others_ps, self.skew_ps);
+            self.estimates[vcpu].step_back(behind.asker_ps, others_ps, most_ps);
         }
         self.measure();
     }

@@ -135,8 +135,8 @@ impl<S: RecordSource> Guest<S> {
                     self.tell(machine)?;
                     look(machine)?;
                 }
-                Stop::Starved if self.waits() => self.put_off(machine),
-                Stop::Starved | Stop::Asleep => {
+                Stop::Starved(lacking) if self.waits() => self.put_off(machine, usize::from(lacking.0)),
+                Stop::Starved(_) | Stop::Asleep => {
                     self.read()?;
                     machine.learn(self.new_pages.drain(..));
                 }
@@ -151,30 +151,26 @@ impl<S: RecordSource> Guest<S> {
             && (self.clock.open() > 0 || self.syncs.iter().any(|syncs| syncs.open() > self.lag))
     }
 
-    /// The vCPU most behind of those that lack their next step, for one that asks.
-    fn behind(&self, machine: &Machine, asker: usize) -> Behind {
-        let at_ps = |index: usize| machine.cores()[index].next_slot().as_ps();
-        let starved = (0..self.readers.len()).filter(|index| self.readers[*index].is_starved());
-        let vcpu = starved.min_by_key(|index| at_ps(*index)).expect("a core lacks its next step");
-        Behind { vcpu: Vcpu::new(vcpu), at_ps: at_ps(vcpu), asker_ps: at_ps(asker) }
-    }
-
-    /// Answer what the guest waits for with: later.
-    fn put_off(&mut self, machine: &mut Machine) {
+    /// Answer what the guest waits for with: later, when vCPU `lacking` has told what it does next.
+    fn put_off(&mut self, machine: &mut Machine, lacking: usize) {
+        let behind = |machine: &Machine, asker: usize| {
+            let at = |index: usize| machine.cores()[index].next_slot();
+            // All that has happened so far was not enough to answer.
+            let asker_ps = at(asker).max(machine.last_event()).as_ps();
+            Behind { vcpu: Vcpu::new(lacking), at_ps: at(lacking).as_ps(), asker_ps }
+        };
         if self.clock.open() > 0 {
-            let behind = self.behind(machine, self.asker);
             if !self.readers[self.asker].withdraw() {
                 machine.withdraw(self.asker);
             }
             self.clock.answered = self.clock.asked;
-            self.source.put_off(Reply::Clock, self.clock.asked, behind);
+            self.source.put_off(Reply::Clock, self.clock.asked, behind(machine, self.asker));
         }
         for index in 0..self.readers.len() {
             if self.syncs[index].open() > self.lag {
-                let behind = self.behind(machine, index);
                 let answered = self.syncs[index].asked - self.lag;
                 self.syncs[index].answered = answered;
-                self.source.put_off(Reply::Sync(Vcpu::new(index)), answered, behind);
+                self.source.put_off(Reply::Sync(Vcpu::new(index)), answered, behind(machine, index));
             }
         }
     }
@@ -210,13 +206,7 @@ impl<S: RecordSource> Guest<S> {
             match record {
                 Record::Block { block } if self.warming.enter(index, block, machine) => {}
                 Record::Access(access) => self.warming.access(index, access, &self.blocks, machine),
-                Record::Define { block, pc, length } => {
-                    self.define(block, pc, usize::from(length), record.payload_records())?;
-                }
-                Record::Page { page, size, pcid, global, upper, reads } => {
-                    let entries = self.entries_of(page, record.payload_records())?;
-                    self.define_page(page, Mapping { size, pcid, global, upper, reads, entries })?;
-                }
+                Record::Define { .. } | Record::Page { .. } => self.define(record)?,
                 Record::Device { service_ps } => self.windows().served(Time::from_ps(service_ps)),
                 Record::Sample { phase, idle_ps } => {
                     self.windows().enter(phase, Time::from_ps(idle_ps), machine);
@@ -285,13 +275,8 @@ impl<S: RecordSource> Guest<S> {
     fn take_in(&mut self, words: Words) -> Result<usize, ModelError> {
         let (index, record) = self.decode(words)?;
         match record {
-            Record::Define { block, pc, length } => {
-                self.define(block, pc, usize::from(length), record.payload_records())?;
-                return Ok(index);
-            }
-            Record::Page { page, size, pcid, global, upper, reads } => {
-                let entries = self.entries_of(page, record.payload_records())?;
-                self.define_page(page, Mapping { size, pcid, global, upper, reads, entries })?;
+            Record::Define { .. } | Record::Page { .. } => {
+                self.define(record)?;
                 return Ok(index);
             }
             Record::Access(MemoryAccess { page: Some(page), .. }) if page.id.0.get() > self.pages => {
@@ -340,20 +325,29 @@ impl<S: RecordSource> Guest<S> {
         self.readers.iter_mut().for_each(Reader::end);
     }
 
+    /// A block or a page of which nothing was told before.
+    fn define(&mut self, record: Record) -> Result<(), ModelError> {
+        let payload = self.payload(record)?;
+        match record {
+            Record::Define { block, pc, length } => self.define_block(block, pc, &payload[..usize::from(length)]),
+            Record::Page { page, size, pcid, global, upper, reads } => {
+                let entries = Mapping::entries_of(&payload).expect("the record says how many bytes there are");
+                self.define_page(page, Mapping { size, pcid, global, upper, reads, entries })
+            }
+            _ => unreachable!("{record:?} defines nothing"),
+        }
+    }
+
     /// The bytes behind a record.
-    fn payload(&mut self, records: usize, what: impl Fn() -> String) -> Result<Vec<u8>, ModelError> {
-        let cut = || ModelError::Stream { cause: format!("it ends within the definition of {}", what()) };
+    fn payload(&mut self, record: Record) -> Result<Vec<u8>, ModelError> {
+        let cut = || ModelError::Stream { cause: format!("it ends within {record:?}") };
+        let records = record.payload_records();
         let mut bytes = Vec::with_capacity(records * RECORD_BYTES);
         for _ in 0..records {
             let words = self.source.words()?.ok_or_else(cut)?;
             bytes.extend(words.into_iter().flat_map(u64::to_le_bytes));
         }
         Ok(bytes)
-    }
-
-    fn entries_of(&mut self, page: PageId, records: usize) -> Result<[u64; Mapping::MOST_READS], ModelError> {
-        let bytes = self.payload(records, || format!("page {}", page.0))?;
-        Ok(Mapping::entries_of(&bytes).expect("the record says how many bytes there are"))
     }
 
     fn define_page(&mut self, page: PageId, mapping: Mapping) -> Result<(), ModelError> {
@@ -366,13 +360,12 @@ impl<S: RecordSource> Guest<S> {
         Ok(())
     }
 
-    fn define(&mut self, block: BlockId, pc: u64, length: usize, records: usize) -> Result<(), ModelError> {
-        let code = self.payload(records, || format!("block {}", block.0))?;
+    fn define_block(&mut self, block: BlockId, pc: u64, code: &[u8]) -> Result<(), ModelError> {
         if block.0 as usize != self.blocks.len() {
             let cause = format!("block {} is defined where {} comes next", block.0, self.blocks.len());
             return Err(ModelError::Stream { cause });
         }
-        let decoded = Arc::new(Block::decode(pc, &code[..length]));
+        let decoded = Arc::new(Block::decode(pc, code));
         self.blocks.push(Arc::clone(&decoded));
         self.warming.define(&decoded);
         self.readers.iter_mut().for_each(|reader| reader.define(Arc::clone(&decoded)));

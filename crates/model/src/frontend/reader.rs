@@ -45,6 +45,8 @@ pub enum Step {
     Sync {
         sequence: u64,
     },
+    /// All before is to be committed; nothing is asked.
+    Drain,
     /// Answer the time when all before is committed.
     Settle {
         sequence: u64,

@@ -80,11 +80,14 @@ pub unsafe extern "C" fn reach_clock_read(vcpu: u32, instruction: *mut c_void) -
         return std::ptr::null_mut();
     }
     with(|stream| {
+        // Who may enter the block may read the clock at its beginning: else all would leave, each for another.
+        let rest = stream.in_block - u64::from(instruction);
+        stream.turns.take_back(vcpu, rest);
         if stream.turns.is_most_behind(vcpu) && stream.read_clock(vcpu, instruction) {
+            stream.turns.execute(vcpu, rest, false);
             return std::ptr::null_mut();
         }
         stream.push(vcpu, Record::Cut { instruction });
-        stream.turns.take_back(vcpu, stream.in_block - u64::from(instruction));
         qemu::cpu(vcpu)
     })
 }
@@ -125,10 +128,10 @@ pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u6
         let Some(mut access) = located(info, address, store, instruction as u16) else { return };
         access.page = if access.device { None } else { stream.page(vcpu as usize, address, access.physical) };
         stream.access(vcpu as usize, access);
-        if access.device && store && !is_interrupt_controller(info, address) {
-            let served = device::wait_for_requests();
-            if served > 0 {
-                stream.device_served(vcpu as usize, served * device::SERVICE_PS);
+        if access.device && store {
+            let service_ps = serve(info, address);
+            if service_ps > 0 {
+                stream.device_served(vcpu as usize, service_ps);
             }
         }
     });
@@ -143,13 +146,13 @@ fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instructi
         }
         let Some(access) = located(info, address, store, instruction) else { return };
         if !access.device {
-            stream.warm_access(vcpu, access);
+            stream.access(vcpu, access);
         } else if store {
             // Each store to a device may notify it.
             stream.forget_news();
-            let served = if is_interrupt_controller(info, address) { 0 } else { device::wait_for_requests() };
-            if served > 0 {
-                stream.warm_device_served(vcpu, served * device::SERVICE_PS);
+            let service_ps = serve(info, address);
+            if service_ps > 0 {
+                stream.warm_device_served(vcpu, service_ps);
             }
         }
     });
@@ -173,6 +176,11 @@ fn located(info: api::MemoryInfo, address: u64, store: bool, instruction: u16) -
             device: api::qemu_plugin_hwaddr_is_io(place),
         })
     }
+}
+
+/// A device was stored to: how long it takes to serve what that asks for [ps].
+fn serve(info: api::MemoryInfo, address: u64) -> u64 {
+    if is_interrupt_controller(info, address) { 0 } else { device::wait_for_requests() * device::SERVICE_PS }
 }
 
 /// Whether an access goes to the local APIC, which leaves no request behind.

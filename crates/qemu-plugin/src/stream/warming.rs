@@ -8,7 +8,6 @@
 //! The model's time stands still; the guest's goes on from where it was, at the pace of the last stretch of detail, so it
 //! is continuous and never runs back. Idle spans and devices' service are added as in detail.
 
-use cxlab_access::record::MemoryAccess;
 use cxlab_access::{BlockId, LineFilter, Marker, Phase, Progress, Record};
 
 use super::{BlockData, Stream};
@@ -224,10 +223,6 @@ impl Stream {
     /// Tell all lines anew.
     pub(super) fn forget_news(&mut self) {
         self.warming.filter.forget();
-    }
-
-    pub(super) fn warm_access(&mut self, vcpu: usize, access: MemoryAccess) {
-        self.push(vcpu, Record::Access(access));
     }
 
     /// A device has served a request where nothing is timed.

@@ -14,6 +14,8 @@ const FIRST_PACE_PS: u64 = 250;
 const LEAST_PACE_PS: u64 = 40;
 /// Instructions that the pace is measured over, at least.
 const MEASURED: u64 = 100;
+/// Instructions between two PAUSEs of one that spins, at most: it looks at what it waits for, and perhaps at the clock.
+const LOOK: u64 = 64;
 /// Sync points of a vCPU that are kept until they are answered.
 const KEPT: usize = 4;
 
@@ -45,8 +47,8 @@ pub struct Estimate {
     measured: Option<(u64, Place)>,
     /// an instruction takes so long [ps]
     pace_ps: u64,
-    /// its last block ended with PAUSE: it waits for what another one does
-    spins: bool,
+    /// where its last PAUSE was [instructions]
+    paused: Option<u64>,
 }
 
 impl Estimate {
@@ -61,7 +63,7 @@ impl Estimate {
             put_off: 0,
             measured: Some((0, Place::default())),
             pace_ps: FIRST_PACE_PS,
-            spins: false,
+            paused: None,
         }
     }
 
@@ -77,8 +79,9 @@ impl Estimate {
         self.pace_ps
     }
 
+    /// Whether it waits for what another one does.
     pub fn spins(&self) -> bool {
-        self.spins
+        self.paused.is_some_and(|paused| self.here.instructions - paused < LOOK)
     }
 
     /// It executes so many instructions, the last of them PAUSE or not.
@@ -86,8 +89,8 @@ impl Estimate {
     pub fn execute(&mut self, instructions: u64, pauses: bool) {
         self.entered = self.here;
         self.here.instructions += instructions;
-        self.spins = pauses;
         if pauses {
+            self.paused = Some(self.here.instructions);
             self.here.stood_ps += PAUSE_PS;
             // The model is told where the PAUSE ends.
             self.entered = self.here;
