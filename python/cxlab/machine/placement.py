@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from cxlab.machine.description import Machine
 from cxlab.machine.errors import BadRequest
@@ -106,40 +106,38 @@ def _nodes(text: str, machine: Machine) -> list[int]:
     return [_number(name, machine) for name in text.split(",")]
 
 
-def _one(options: dict[str, str | None]) -> tuple[str, str] | None:
+class Options(TypedDict, total=False):
+    """The options of the command line, by their names; `None` is not given."""
+
+    membind: str | None
+    preferred: str | None
+    interleave: str | None
+    weighted_interleave: str | None
+
+
+def _one(options: Options) -> tuple[str, str] | None:
     """The option that is given and its value.
 
     Raises:
         BadRequest: more than one is.
 
     """
-    asked = [(option, value) for option, value in options.items() if value is not None]
+    asked = [
+        (f"--{name.replace('_', '-')}", str(value)) for name, value in options.items() if value is not None
+    ]
     if len(asked) > 1:
         names = " and ".join(option for option, _ in asked)
         raise BadRequest(f"{names} exclude each other: a program starts with one memory policy")
     return asked[0] if asked else None
 
 
-def parse(
-    machine: Machine,
-    *,
-    membind: str | None = None,
-    preferred: str | None = None,
-    interleave: str | None = None,
-    weighted_interleave: str | None = None,
-) -> Placement:
+def parse(machine: Machine, **options: Unpack[Options]) -> Placement:
     """The placement that the options ask for.
 
     Raises:
         BadRequest: more than one option, an unknown node, or a weight outside 1..255.
 
     """
-    options = {
-        "--membind": membind,
-        "--preferred": preferred,
-        "--interleave": interleave,
-        "--weighted-interleave": weighted_interleave,
-    }
     asked = _one(options)
     if asked is None:
         return DEFAULT
@@ -160,13 +158,7 @@ def parse(
             )
 
 
-def parse_again(
-    *,
-    membind: str | None = None,
-    preferred: str | None = None,
-    interleave: str | None = None,
-    weighted_interleave: str | None = None,
-) -> tuple[str, list[tuple[str, int]]] | None:
+def parse_again(**options: Unpack[Options]) -> tuple[str, list[tuple[str, int]]] | None:
     """Where a recorded program's pages go instead, for people and for the model: nodes and pages in a row.
 
     Raises:
@@ -174,12 +166,6 @@ def parse_again(
             1..255.
 
     """
-    options = {
-        "--membind": membind,
-        "--preferred": preferred,
-        "--interleave": interleave,
-        "--weighted-interleave": weighted_interleave,
-    }
     asked = _one(options)
     if asked is None:
         return None
