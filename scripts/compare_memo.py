@@ -185,8 +185,8 @@ def comparisons(tools: Tools) -> list[Comparison]:
             tools.memo_copy,
             Statistic.MEDIAN,
             None,
-            "mbw counts a copied byte once; such a memcpy stores past the caches: memo's mix 1:1, halved. glibc's "
-            "takes up to four pages in turn and prefetches in each (large_memcpy); memo reads and writes one "
+            "mbw counts a copied byte once; such a memcpy stores past the caches: memo's mix 1:1, halved. "
+            "glibc's takes up to four pages in turn and prefetches in each (large_memcpy); memo reads and writes one "
             "stream each",
         ),
         Comparison(
@@ -203,8 +203,8 @@ def comparisons(tools: Tools) -> list[Comparison]:
             tools.memo_store,
             Statistic.MEDIAN,
             None,
-            "sysbench counts a stored byte once; memo counts its line's read and write: halved. sysbench stores "
-            "words of 8 B, eight to a line; memo stores vectors",
+            "sysbench counts a stored byte once; memo counts its line's read and write: halved. "
+            "sysbench stores words of 8 B, eight to a line; memo stores vectors",
         ),
     ]
 
