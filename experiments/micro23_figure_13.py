@@ -78,7 +78,7 @@ def settings(case: Case, mode: str, objective: object, executions: int) -> Capti
 @click.command()
 @click.option("--plot", "plot_file", type=click.Path(path_type=Path))
 @click.option("--step", default=5, type=click.IntRange(1, 25), help="Between two static shares [%].")
-@click.option("--executions", default=24, help="Of each run of Caption.")
+@click.option("--executions", default=32, help="Of each run of Caption.")
 @click.option("--case", "only", type=click.IntRange(1, len(CASES)), help="One of the cases, by number.")
 def main(plot_file: Path | None, step: int, executions: int, only: int | None) -> None:
     """Fit, sweep, steer, compare."""

@@ -6,8 +6,8 @@
 //!                          |  +--+ seems better, but within doubt: base and trial in turn, up to `rounds` times
 //!                          | not better
 //!                          +--> trial at base - step --not better--> step halves ... least step: confirm, settle
-//!   settled --base performs differently, or is known twice as well--> search again with the first step
-//!           --held for `patience` periods--> look one least step to either side
+//!   settled --base performs differently--> search again with the first step
+//!           --it is known twice as well, or was held for `patience` periods--> look one least step to either side
 //! ```
 //! Against algorithm 1:
 //! - it compares with the best share seen, not with the period before, so one lucky or unlucky period does not turn it;
@@ -195,7 +195,7 @@ impl AdaptiveTuner {
         // One bad sample blurs a base until it beats nothing: judge the neighbours again once it is sharp.
         if observed.standard_error < self.at_base.standard_error / 2.0 {
             self.rebase(observed);
-            self.try_from(self.spec.first_step, false);
+            self.try_from(self.spec.least_step, false);
             return Verdict::Sharper;
         }
         let periods = match self.phase {
