@@ -42,7 +42,7 @@ use crate::addr::Hpa;
 use crate::cache::{LineState, Private};
 use crate::config::HostSpec;
 use crate::error::ModelError;
-use crate::frontend::{Branch, Feed, Outcome, Step, Work};
+use crate::frontend::{Branch, Execution, Feed, Outcome, Step, Work};
 use crate::request::{CoreId, Op};
 
 use forward::Forwarding;
@@ -251,11 +251,12 @@ impl Core {
         uncore: &mut U,
     ) -> Result<Option<Pause>, ModelError> {
         match step {
-            Step::Execute { .. } | Step::ReadClock { .. } | Step::Device { .. } if self.halted.is_some() => {
+            Step::Execute | Step::ReadClock { .. } | Step::Device { .. } if self.halted.is_some() => {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Halted));
             }
-            Step::Execute { instruction, kernel, outcome } => {
+            Step::Execute => {
+                let &Execution { ref instruction, kernel, outcome } = feed.execution();
                 let pause = if instruction.work == Work::String {
                     self.repeat(instruction, kernel, feed.accesses(), uncore)?
                 } else {
@@ -269,8 +270,9 @@ impl Core {
                 }
                 return Ok(pause);
             }
-            Step::ReadClock { instruction, kernel, sequence } => {
-                let pause = self.dispatch(instruction, counts(kernel), feed.accesses(), uncore)?;
+            Step::ReadClock { sequence } => {
+                let Execution { instruction, kernel, .. } = feed.execution();
+                let pause = self.dispatch(instruction, counts(*kernel), feed.accesses(), uncore)?;
                 self.in_hand = Some(if pause.is_some() { step } else { Step::Settle { sequence } });
                 return Ok(pause);
             }

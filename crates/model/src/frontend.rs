@@ -19,6 +19,7 @@ mod reader;
 mod registers;
 mod replay;
 mod sampled;
+mod step;
 mod synthetic;
 mod touch;
 mod warming;
@@ -30,10 +31,11 @@ pub use guest::{Guest, RecordSource};
 pub use instruction::{Branch, Instruction, Outcome};
 pub use live::Live;
 pub use placed::{PageMap, Placed, Policy};
-pub use reader::{Reader, Step};
+pub use reader::Reader;
 pub use registers::RegisterSet;
 pub use replay::{Answers, Replay};
 pub use sampled::Sampled;
+pub use step::{Execution, Step};
 pub use synthetic::{Action, Kernel, Prototypes, Synthetic};
 pub use touch::Touch;
 pub use work::Work;
@@ -76,7 +78,10 @@ pub trait Feed {
     /// The next step; waits for it where it is still being produced.
     fn next(&mut self) -> Result<Step, ModelError>;
 
-    /// The lines that the instruction of the last step touches.
+    /// What the last step executes, if it executes anything.
+    fn execution(&self) -> &Execution;
+
+    /// The lines that it touches.
     fn accesses(&self) -> &[LineAccess];
 
     /// The answer to a `Sync`: the time at that point [ps].
@@ -105,6 +110,11 @@ impl<F: Feed> Feed for &mut F {
     #[inline]
     fn next(&mut self) -> Result<Step, ModelError> {
         (**self).next()
+    }
+
+    #[inline]
+    fn execution(&self) -> &Execution {
+        (**self).execution()
     }
 
     #[inline]

@@ -11,7 +11,7 @@ impl Core {
     #[inline]
     pub(super) fn dispatch<U: Uncore>(
         &mut self,
-        instruction: Instruction,
+        instruction: &Instruction,
         counts: Counts,
         accesses: &[LineAccess],
         uncore: &mut U,
@@ -125,7 +125,7 @@ impl Core {
     fn enter_queues(
         &mut self,
         sequence: Sequence,
-        instruction: Instruction,
+        instruction: &Instruction,
         accesses: &[LineAccess],
         load: bool,
         store: bool,
@@ -171,7 +171,7 @@ impl Core {
     /// A string instruction goes line by line: a row for a load, a store, or a load and the store of what it read.
     pub(super) fn repeat<U: Uncore>(
         &mut self,
-        instruction: Instruction,
+        instruction: &Instruction,
         kernel: bool,
         accesses: &[LineAccess],
         uncore: &mut U,
@@ -184,8 +184,8 @@ impl Core {
             };
             let first = self.repeated == 0 && !self.repeating;
             let counted = if first { super::counts(kernel) } else { Counts::Part };
-            let part = if first { instruction } else { instruction.later_part() };
-            let pause = self.dispatch(part, counted, &rest[..length], uncore)?;
+            let part = if first { *instruction } else { instruction.later_part() };
+            let pause = self.dispatch(&part, counted, &rest[..length], uncore)?;
             if pause.is_some() {
                 return Ok(pause);
             }

@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cxlab_access::record::{MemoryAccess, PAUSE_PS, Words};
-use cxlab_access::{BlockId, Forget, Marker, Phase, Record};
+use cxlab_access::{BlockId, Marker, Phase, Record};
 
-use super::{Block, Feed, Instruction, LineAccess, Outcome};
+use super::{Block, Execution, Feed, LineAccess, Outcome, Step};
 use crate::addr::Hpa;
 use crate::error::ModelError;
 use crate::request::CoreId;
@@ -24,75 +24,6 @@ use cxlab_kernel::Time;
 
 /// What PAUSE makes a thread wait.
 const PAUSE: Time = Time::from_ps(PAUSE_PS);
-
-/// What a core does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Execute; the lines it touches are the feed's `accesses`.
-    /// `outcome` is where a branch went, if that is known.
-    Execute {
-        instruction: Instruction,
-        kernel: bool,
-        outcome: Option<Outcome>,
-    },
-    /// Execute an instruction that reads the clock, and answer its commit time.
-    ReadClock {
-        instruction: Instruction,
-        kernel: bool,
-        sequence: u64,
-    },
-    /// Answer the time here.
-    Sync {
-        sequence: u64,
-    },
-    /// All before is to be committed; nothing is asked.
-    Drain,
-    /// Answer the time when all before is committed.
-    Settle {
-        sequence: u64,
-    },
-    /// Answer the time when all before is committed and what was due earlier on other cores has happened: what
-    /// threads share may be looked at and changed then.
-    Turn {
-        sequence: u64,
-    },
-    /// Nothing happened until then.
-    Idle {
-        until: Time,
-    },
-    /// A device took this long while all waited.
-    Device {
-        service: Time,
-    },
-    /// All before is committed, and every store is in its cache or, past the caches, with its home agent.
-    Fence,
-    /// A loop that only lets time pass: nothing is dispatched for so long.
-    Delay {
-        span: Time,
-    },
-    Mark {
-        marker: Marker,
-    },
-    /// Translations are forgotten.
-    Invalidate {
-        forget: Forget,
-    },
-    /// A phase of a sampled run begins here; before warming nothing is left under way.
-    Sample {
-        phase: Phase,
-    },
-    /// The vCPU waits for an interrupt.
-    Halt,
-    /// Here a core that had halted goes on.
-    Wake {
-        woken: CoreId,
-    },
-    /// Nothing comes before another core wakes this one.
-    Asleep,
-    /// What comes next has not come yet.
-    Starved,
-    End,
-}
 
 /// An answer that the core has given and nobody has been told yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +45,7 @@ pub struct Reader {
     at: Option<(BlockId, usize)>,
     /// a record that was looked at and not yet used
     ahead: Option<Record>,
+    executing: Option<Execution>,
     accesses: Vec<LineAccess>,
     given: Option<Given>,
     ended: bool,
@@ -197,32 +129,33 @@ impl Reader {
     #[inline]
     fn in_block(&mut self, id: BlockId, index: usize) -> Result<Option<Step>, ModelError> {
         let Block { pc, kernel, ref instructions, .. } = *self.blocks[id.0 as usize];
-        let Some(&instruction) = instructions.get(index) else { return Ok(None) };
+        let Some(instruction) = instructions.get(index) else { return Ok(None) };
+        self.executing = Some(Execution { instruction: *instruction, kernel, outcome: None });
+        let (may_access, must_access, branches) =
+            (instruction.may_access, instruction.must_access, instruction.branch.is_some());
         self.accesses.clear();
         let here = |instruction: u16| usize::from(instruction) == index;
         let step = match self.look()? {
-            Record::Access(access) if access.device && instruction.may_access => {
+            Record::Access(access) if access.device && may_access => {
                 self.take_accesses(access, pc + index as u64)?;
                 self.at = None;
-                return Ok(Some(Step::Execute { instruction, kernel, outcome: None }));
+                return Ok(Some(Step::Execute));
             }
-            Record::Access(MemoryAccess { device: true, .. }) => Step::Execute { instruction, kernel, outcome: None },
+            Record::Access(MemoryAccess { device: true, .. }) => Step::Execute,
             Record::Access(access) if here(access.instruction) => {
                 self.take_accesses(access, pc + index as u64)?;
-                Step::Execute { instruction, kernel, outcome: None }
+                Step::Execute
             }
             Record::ClockRead { instruction: at, sequence } if here(at) => {
                 self.consume();
-                Step::ReadClock { instruction, kernel, sequence }
+                Step::ReadClock { sequence }
             }
             Record::Access(MemoryAccess { instruction: at, .. }) | Record::ClockRead { instruction: at, .. }
                 if usize::from(at) > index =>
             {
-                Step::Execute { instruction, kernel, outcome: None }
+                Step::Execute
             }
-            Record::Invalidate { instruction: at, .. } if usize::from(at) > index => {
-                Step::Execute { instruction, kernel, outcome: None }
-            }
+            Record::Invalidate { instruction: at, .. } if usize::from(at) > index => Step::Execute,
             Record::Invalidate { .. } => return self.between().map(Some),
             record @ (Record::Access(_) | Record::ClockRead { .. }) => {
                 let cause = format!("block {} at {pc:#x} went back behind its instruction {index}: {record:?}", id.0);
@@ -237,18 +170,18 @@ impl Reader {
                 }
                 return self.between().map(Some);
             }
-            _ if instruction.must_access => return Ok(None),
-            _ => Step::Execute { instruction, kernel, outcome: None },
+            _ if must_access => return Ok(None),
+            _ => Step::Execute,
         };
         self.at = Some((id, index + 1));
-        if instruction.branch.is_none() {
+        if !branches {
             return Ok(Some(step));
         }
         let outcome = self.outcome(id)?;
-        Ok(Some(match step {
-            Step::Execute { instruction, kernel, .. } => Step::Execute { instruction, kernel, outcome },
-            other => other,
-        }))
+        if let Some(executing) = &mut self.executing {
+            executing.outcome = outcome;
+        }
+        Ok(Some(step))
     }
 
     /// Where the branch at the end of a block went: to the block that was entered next. An interrupt from the
@@ -346,6 +279,12 @@ impl Feed for Reader {
         }
     }
 
+    #[inline]
+    fn execution(&self) -> &Execution {
+        self.executing.as_ref().expect("the last step is to execute it")
+    }
+
+    #[inline]
     fn accesses(&self) -> &[LineAccess] {
         &self.accesses
     }

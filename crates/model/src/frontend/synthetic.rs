@@ -9,7 +9,7 @@
 
 use cxlab_kernel::Time;
 
-use super::{Block, Feed, Instruction, LineAccess, Step};
+use super::{Block, Execution, Feed, Instruction, LineAccess, Step};
 use crate::addr::Hpa;
 use crate::error::ModelError;
 use crate::translation::AddressSpace;
@@ -109,6 +109,7 @@ impl Prototypes {
 pub struct Synthetic<K> {
     pub kernel: K,
     prototypes: Prototypes,
+    executing: Option<Execution>,
     access: Option<LineAccess>,
     /// how its addresses are translated; `None` where they are physical
     space: Option<AddressSpace>,
@@ -116,7 +117,7 @@ pub struct Synthetic<K> {
 
 impl<K> Synthetic<K> {
     pub fn new(kernel: K) -> Self {
-        Synthetic { kernel, prototypes: Prototypes::default(), access: None, space: None }
+        Synthetic { kernel, prototypes: Prototypes::default(), executing: None, access: None, space: None }
     }
 
     /// The same in an address space.
@@ -143,7 +144,13 @@ impl<K: Kernel> Feed for Synthetic<K> {
         };
         let page = self.space.as_ref().map(|space| space.page(address));
         self.access = Some(LineAccess { address, store, place: 0, device: false, page });
-        Ok(Step::Execute { instruction, kernel: false, outcome: None })
+        self.executing = Some(Execution::of(instruction));
+        Ok(Step::Execute)
+    }
+
+    #[inline]
+    fn execution(&self) -> &Execution {
+        self.executing.as_ref().expect("the last step is to execute it")
     }
 
     #[inline]

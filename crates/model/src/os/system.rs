@@ -21,7 +21,7 @@ use super::{
 use crate::addr::Hpa;
 use crate::apps::{Act, App};
 use crate::error::ModelError;
-use crate::frontend::{Feed, Feeds, LineAccess, Prototypes, Step};
+use crate::frontend::{Execution, Feed, Feeds, LineAccess, Prototypes, Step};
 use crate::machine::AddressRange;
 use crate::request::NodeId;
 
@@ -41,6 +41,7 @@ pub(super) struct Thread {
     computed: Time,
     /// acts since the last tick
     acts: u32,
+    executing: Option<Execution>,
     access: Option<LineAccess>,
     /// since when the core is in the kernel
     entered: Option<Time>,
@@ -118,6 +119,7 @@ impl System {
             held: None,
             computed: Time::ZERO,
             acts: 0,
+            executing: None,
             access: None,
             entered: None,
         });
@@ -202,7 +204,8 @@ impl Running<'_> {
             Touch::NonTemporal => (self.prototypes.non_temporal(), true),
         };
         self.thread.access = Some(LineAccess { address: line, store, place: 0, device: false, page: None });
-        Step::Execute { instruction, kernel: false, outcome: None }
+        self.thread.executing = Some(Execution::of(instruction));
+        Step::Execute
     }
 
     /// The next step of kernel work, if there is any.
@@ -317,6 +320,11 @@ impl Feed for Running<'_> {
                 return Ok(step);
             }
         }
+    }
+
+    #[inline]
+    fn execution(&self) -> &Execution {
+        self.thread.executing.as_ref().expect("the last step is to execute it")
     }
 
     #[inline]

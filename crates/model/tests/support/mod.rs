@@ -4,7 +4,7 @@
 use cxlab_kernel::Time;
 use cxlab_model::addr::Hpa;
 use cxlab_model::error::ModelError;
-use cxlab_model::frontend::{Block, Feed, LineAccess, Outcome, Step};
+use cxlab_model::frontend::{Block, Execution, Feed, LineAccess, Outcome, Step};
 use cxlab_model::machine::AddressRange;
 use cxlab_model::{Machine, MachineSpec};
 
@@ -13,7 +13,7 @@ pub const GIB: u64 = 1 << 30;
 /// Steps in order, then the end.
 #[derive(Default)]
 pub struct Script {
-    steps: Vec<(Step, Vec<LineAccess>)>,
+    steps: Vec<(Step, Option<Execution>, Vec<LineAccess>)>,
     next: usize,
     pub clock_answers: Vec<Time>,
 }
@@ -31,7 +31,7 @@ impl Script {
     pub fn instruction(&mut self, bytes: &[u8], accesses: &[LineAccess]) -> &mut Self {
         let block = Block::decode(0x40_0000, bytes);
         let [instruction] = *block.instructions else { panic!("{bytes:02x?} is one instruction") };
-        self.steps.push((Step::Execute { instruction, kernel: false, outcome: None }, accesses.to_vec()));
+        self.steps.push((Step::Execute, Some(Execution::of(instruction)), accesses.to_vec()));
         self
     }
 
@@ -40,8 +40,8 @@ impl Script {
         self.instruction(&[0x74, 0x10], &[]);
         let next = 0x50_0000 + place * 2;
         let target = if taken { next + 0x10 } else { next };
-        let (Step::Execute { outcome, .. }, _) = self.steps.last_mut().unwrap() else { panic!("just pushed") };
-        *outcome = Some(Outcome { next, target });
+        let (_, Some(execution), _) = self.steps.last_mut().unwrap() else { panic!("just pushed") };
+        execution.outcome = Some(Outcome { next, target });
         self
     }
 
@@ -76,7 +76,7 @@ impl Script {
     }
 
     pub fn step(&mut self, step: Step) -> &mut Self {
-        self.steps.push((step, Vec::new()));
+        self.steps.push((step, None, Vec::new()));
         self
     }
 
@@ -88,13 +88,17 @@ impl Script {
 
 impl Feed for Script {
     fn next(&mut self) -> Result<Step, ModelError> {
-        let step = self.steps.get(self.next).map_or(Step::End, |(step, _)| *step);
+        let step = self.steps.get(self.next).map_or(Step::End, |(step, ..)| *step);
         self.next += 1;
         Ok(step)
     }
 
+    fn execution(&self) -> &Execution {
+        self.steps[self.next - 1].1.as_ref().expect("the last step is to execute it")
+    }
+
     fn accesses(&self) -> &[LineAccess] {
-        self.steps.get(self.next - 1).map_or(&[], |(_, accesses)| accesses)
+        self.steps.get(self.next - 1).map_or(&[], |(.., accesses)| accesses)
     }
 
     fn answer_sync(&mut self, _sequence: u64, _ps: u64) -> Result<(), ModelError> {

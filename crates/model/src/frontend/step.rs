@@ -1,0 +1,87 @@
+//! A step: what a feed has its core do next.
+
+use cxlab_access::{Forget, Marker, Phase};
+use cxlab_kernel::Time;
+
+use super::{Instruction, Outcome};
+use crate::request::CoreId;
+
+/// An instruction that a step executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Execution {
+    pub instruction: Instruction,
+    /// it is the kernel's
+    pub kernel: bool,
+    /// where a branch went, if that is known
+    pub outcome: Option<Outcome>,
+}
+
+impl Execution {
+    /// One of a program that is no branch.
+    #[must_use]
+    pub fn of(instruction: Instruction) -> Execution {
+        Execution { instruction, kernel: false, outcome: None }
+    }
+}
+
+/// What a core does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Execute the feed's `execution`; the lines it touches are the feed's `accesses`.
+    Execute,
+    /// Execute the feed's `execution`, which reads the clock, and answer its commit time.
+    ReadClock {
+        sequence: u64,
+    },
+    /// Answer the time here.
+    Sync {
+        sequence: u64,
+    },
+    /// All before is to be committed; nothing is asked.
+    Drain,
+    /// Answer the time when all before is committed.
+    Settle {
+        sequence: u64,
+    },
+    /// Answer the time when all before is committed and what was due earlier on other cores has happened: what
+    /// threads share may be looked at and changed then.
+    Turn {
+        sequence: u64,
+    },
+    /// Nothing happened until then.
+    Idle {
+        until: Time,
+    },
+    /// A device took this long while all waited.
+    Device {
+        service: Time,
+    },
+    /// All before is committed, and every store is in its cache or, past the caches, with its home agent.
+    Fence,
+    /// A loop that only lets time pass: nothing is dispatched for so long.
+    Delay {
+        span: Time,
+    },
+    Mark {
+        marker: Marker,
+    },
+    /// Translations are forgotten.
+    Invalidate {
+        forget: Forget,
+    },
+    /// A phase of a sampled run begins here; before warming nothing is left under way.
+    Sample {
+        phase: Phase,
+    },
+    /// The vCPU waits for an interrupt.
+    Halt,
+    /// Here a core that had halted goes on.
+    Wake {
+        woken: CoreId,
+    },
+    /// Nothing comes before another core wakes this one.
+    Asleep,
+    /// What comes next has not come yet.
+    Starved,
+    End,
+}
