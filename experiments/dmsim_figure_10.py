@@ -18,11 +18,12 @@ from pathlib import Path
 import click
 from cxlab.bench import sweep
 from cxlab.bench.request import PAGES, Placement, Workload
+from cxlab.bench.request import SIZES as NAMES
 from cxlab.place import plot, report
 
 ROOT = Path(__file__).resolve().parent.parent
-#: From 1 KiB to 1 GiB, a size a doubling [B].
-SIZES = tuple(1 << power for power in range(10, 31))
+#: From 1 KiB to 1 GiB, a size a doubling: [B], and as the model writes it.
+SIZES = {1 << power: name for power, name in enumerate(NAMES, start=10)}
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 #: Loads of a size in the guest, after a pass over what may fit the caches.
 LOADS = 20_000
@@ -55,18 +56,10 @@ MEMORIES = (
 Curve = dict[int, float]
 
 
-def size_of(size: int) -> str:
-    """As the model writes it."""
-    for unit, factor in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
-        if size % factor == 0:
-            return f"{size // factor} {unit}"
-    raise ValueError(size)
-
-
 def synthetic(memory: Memory, pages: str) -> Curve:
     """The bench's curve."""
     workload = Workload(memory.machine, Placement(((memory.node, 1),)), threads=0, pages=pages)
-    points = sweep.run([workload.job_of({"walk": {"size": size_of(size)}}) for size in SIZES], memory.name)
+    points = sweep.run([workload.job_of({"walk": {"size": name}}) for name in SIZES.values()], memory.name)
     return {size: point["latency_ns"] for size, point in zip(SIZES, points, strict=True)}
 
 
@@ -77,7 +70,8 @@ def guest(folder: Path, memory: Memory, pages: str) -> Curve:
         source = ROOT / "tests" / "programs" / "chase.c"
         subprocess.run(["gcc", "-O2", "-o", program, source], check=True)
     command = [sys.executable, "-m", "cxlab", "run", "--detail", "marker"]
-    command += ["--machine", memory.machine, "--membind", memory.node, "--out", str(folder / "out"), "--"]
+    command += ["--machine", memory.machine, "--membind", memory.node, "--memory", f"{memory.node}=3G"]
+    command += ["--out", str(folder / "out"), "--"]
     command += ["env", "CHASE_BASE_PAGES=1"] if pages == "4KiB" else []
     command += [str(program), str(LOADS), *map(str, SIZES)]
     ran = subprocess.run(command, check=True, capture_output=True, text=True)

@@ -24,11 +24,11 @@ from rich.table import Table
 SOURCES = Path("tests/programs")
 #: Program, its arguments, the command's options, and the speed that it is to have [10^6 instructions/s].
 PROGRAMS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], float | None], ...] = (
-    ("qsort", ("400000",), (), 5.0),
-    ("triad", (str(32 << 20),), (), 2.0),
-    ("chase", ("4000000", str(64 << 20)), (), 2.0),
+    ("qsort", ("400000",), (), 10.0),
+    ("triad", (str(32 << 20),), (), 3.0),
+    ("chase", ("4000000", str(64 << 20)), (), 3.0),
     # Data and code behind a CXL device cost QEMU what DRAM costs.
-    ("qsort", ("400000",), ("--cxl", "device", "--membind", "cxl"), 5.0),
+    ("qsort", ("400000",), ("--cxl", "device", "--membind", "cxl"), 10.0),
     ("code", ("4000000",), ("--cxl", "device", "--membind", "dram"), 5.0),
     ("code", ("4000000",), ("--cxl", "device", "--membind", "cxl"), 5.0),
     # Four processors are to have, together, half of what one has.
