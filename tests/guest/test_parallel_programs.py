@@ -32,15 +32,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("script", [SORT, XZ], ids=["sort", "xz"])
-def test_its_output_is_the_hosts(folder: Path, script: str) -> None:
+@pytest.mark.parametrize(
+    ("script", "busy"),
+    # Most of xz's time is its start, on one processor: its blocks are few.
+    [(SORT, 1.2), (XZ, 1.0)],
+    ids=["sort", "xz"],
+)
+def test_its_output_is_the_hosts(folder: Path, script: str, busy: float) -> None:
     command = script.format(cpus=4)
     host = subprocess.run(["sh", "-c", command], cwd=folder, check=True, capture_output=True).stdout
     ran = Cxlab(folder, "all").sh(command, options=["--cpus", "4"])
     assert (ran.status, ran.stdout) == (0, host)
     assert ran.summary["cpus"] == 4
-    # More than one of them worked: what all did fills more than the time that passed.
-    assert ran.summary["time"]["busy_s"] > 1.2 * ran.summary["simulated_seconds"]
+    # More than one of them worked: what all did fills more than the time that passed, waits for files included.
+    assert ran.summary["time"]["busy_s"] > busy * ran.summary["simulated_seconds"]
 
 
 @pytest.mark.parametrize("cpus", [4, 8])
@@ -53,8 +58,8 @@ def test_every_element_of_a_threaded_stream_is_right(programs: Path, tmp_path: P
     assert ran.summary["time"]["busy_s"] > 0.5 * cpus * ran.summary["simulated_seconds"]
 
 
-def test_one_thread_of_stream_is_as_fast_as_the_benchs(tmp_path: Path) -> None:
-    """Of several threads the difference is printed by the experiment (DEVIATIONS GST-11)."""
+@pytest.mark.parametrize("threads", stream_threads.THREADS)
+def test_threads_of_stream_are_as_fast_as_the_benchs(tmp_path: Path, threads: int) -> None:
     machine = stream_threads.write_machine(tmp_path)
-    bench = stream_threads.in_bench(machine, 1)
-    assert stream_threads.in_guest(tmp_path, machine, 1) == pytest.approx(bench, rel=0.05)
+    bench = stream_threads.in_bench(machine, threads)
+    assert stream_threads.in_guest(tmp_path, machine, threads) == pytest.approx(bench, rel=0.05)

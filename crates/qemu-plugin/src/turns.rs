@@ -191,6 +191,9 @@ impl Turns {
     /// The model says that others are behind, whatever was estimated: theirs is the next turn.
     pub fn step_back(&mut self, vcpu: usize, behind: Behind) {
         self.estimates[behind.vcpu.index()].found_at(behind.at_ps);
+        if let Some((sequence, ps)) = behind.synced {
+            self.estimates[vcpu].synced(sequence, ps);
+        }
         // Who spins is to look again before anything else happens.
         let most_ps = if self.others_spin(vcpu) { PAUSE_PS } else { self.skew_ps };
         if let Some(others_ps) = self.others_ps(vcpu) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use crate::record::Vcpu;
 
 /// "CXLRING" and the layout's version: a header of another version is refused.
-const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x04");
+const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x05");
 
 #[repr(C, align(64))]
 pub struct Aligned<T>(T);
@@ -44,6 +44,8 @@ pub struct Behind {
     pub at_ps: u64,
     /// where the asking vCPU is, at least [ps]
     pub asker_ps: u64,
+    /// the last of its sync points that it has come to, and when [ps]; from 1
+    pub synced: Option<(u64, u64)>,
 }
 
 /// The answer to one question.
@@ -56,6 +58,9 @@ pub struct Answer {
     ps: AtomicU64,
     /// where the vCPU behind is [ps]
     behind_ps: AtomicU64,
+    /// the asking vCPU's last sync point, 0 before the first, and its time [ps]
+    synced: AtomicU64,
+    synced_ps: AtomicU64,
 }
 
 impl Answer {
@@ -68,7 +73,9 @@ impl Answer {
                 None => Told::Time(ps),
                 Some(vcpu) => {
                     let (vcpu, at_ps) = (Vcpu::new(vcpu as usize), self.behind_ps.load(Relaxed));
-                    Told::Later(Behind { vcpu, at_ps, asker_ps: ps })
+                    let synced = self.synced.load(Relaxed);
+                    let synced = (synced > 0).then(|| (synced, self.synced_ps.load(Relaxed)));
+                    Told::Later(Behind { vcpu, at_ps, asker_ps: ps, synced })
                 }
             }
         };
@@ -78,6 +85,9 @@ impl Answer {
     pub fn put_off(&self, sequence: u64, behind: Behind) {
         self.ps.store(behind.asker_ps, Relaxed);
         self.behind_ps.store(behind.at_ps, Relaxed);
+        let (synced, synced_ps) = behind.synced.unwrap_or_default();
+        self.synced.store(synced, Relaxed);
+        self.synced_ps.store(synced_ps, Relaxed);
         self.put_off.store(1 + behind.vcpu.index() as u64, Relaxed);
         self.sequence.store(sequence, Release);
     }

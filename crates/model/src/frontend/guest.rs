@@ -74,6 +74,8 @@ pub struct Guest<S> {
     /// those of them that the machine does not know yet
     new_pages: Vec<Mapping>,
     syncs: [Questions; Vcpu::MOST],
+    /// of each vCPU, the last sync point that its core has come to, and when [ps]
+    synced: [Option<(u64, u64)>; Vcpu::MOST],
     clock: Questions,
     /// who asked for the clock last
     asker: usize,
@@ -99,6 +101,7 @@ impl<S: RecordSource> Guest<S> {
             pages: 0,
             new_pages: Vec::new(),
             syncs: Default::default(),
+            synced: Default::default(),
             clock: Questions::default(),
             asker: 0,
             speaker: 0,
@@ -153,11 +156,12 @@ impl<S: RecordSource> Guest<S> {
 
     /// Answer what the guest waits for with: later, when vCPU `lacking` has told what it does next.
     fn put_off(&mut self, machine: &mut Machine, lacking: usize) {
+        let synced = self.synced;
         let behind = |machine: &Machine, asker: usize| {
             let at = |index: usize| machine.cores()[index].next_slot();
             // All that has happened so far was not enough to answer.
             let asker_ps = at(asker).max(machine.last_event()).as_ps();
-            Behind { vcpu: Vcpu::new(lacking), at_ps: at(lacking).as_ps(), asker_ps }
+            Behind { vcpu: Vcpu::new(lacking), at_ps: at(lacking).as_ps(), asker_ps, synced: synced[asker] }
         };
         if self.clock.open() > 0 {
             if !self.readers[self.asker].withdraw() {
@@ -180,10 +184,13 @@ impl<S: RecordSource> Guest<S> {
         for (index, reader) in self.readers.iter_mut().enumerate() {
             match reader.take_answer() {
                 None => {}
-                Some(Given::Sync { sequence, .. }) if sequence <= self.syncs[index].answered => {}
                 Some(Given::Sync { sequence, ps }) => {
-                    self.syncs[index].answered = sequence;
-                    self.source.answer_sync(Vcpu::new(index), sequence, ps)?;
+                    self.synced[index] = Some((sequence, ps));
+                    // One that was put off is asked for no more.
+                    if sequence > self.syncs[index].answered {
+                        self.syncs[index].answered = sequence;
+                        self.source.answer_sync(Vcpu::new(index), sequence, ps)?;
+                    }
                 }
                 Some(Given::Clock { sequence, ps }) => {
                     self.clock.answered = sequence;

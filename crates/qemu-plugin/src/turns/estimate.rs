@@ -16,8 +16,8 @@ const LEAST_PACE_PS: u64 = 40;
 const MEASURED: u64 = 100;
 /// Instructions between two PAUSEs of one that spins, at most: it looks at what it waits for, and perhaps at the clock.
 const LOOK: u64 = 64;
-/// Sync points of a vCPU that are kept until they are answered.
-const KEPT: usize = 4;
+/// Sync points of a vCPU that are kept until they are answered: those of one that ran far ahead are answered late.
+const KEPT: usize = 256;
 
 /// Where a vCPU was, in what it has executed.
 #[derive(Clone, Copy, Default)]
@@ -34,8 +34,10 @@ pub struct Estimate {
     here: Place,
     /// where its last block began
     entered: Place,
-    /// at the last sync points, by their number
+    /// at the last sync points, by their number; the numbers of the last one, and of the last that was answered
     syncs: [Place; KEPT],
+    last_sync: u64,
+    last_answer: u64,
     /// the model's last word, and where it is of
     known_ps: u64,
     known: Place,
@@ -57,6 +59,8 @@ impl Estimate {
             here: Place::default(),
             entered: Place::default(),
             syncs: [Place::default(); KEPT],
+            last_sync: 0,
+            last_answer: 0,
             known_ps: 0,
             known: Place::default(),
             lead_ps: 0,
@@ -117,11 +121,14 @@ impl Estimate {
 
     pub fn sync(&mut self, sequence: u64) {
         self.syncs[sequence as usize % KEPT] = self.here;
+        self.last_sync = sequence;
     }
 
     /// The answer to one of its sync points.
     pub fn synced(&mut self, sequence: u64, ps: u64) {
-        self.learn(ps, self.syncs[sequence as usize % KEPT]);
+        if sequence > std::mem::replace(&mut self.last_answer, sequence) && sequence + KEPT as u64 > self.last_sync {
+            self.learn(ps, self.syncs[sequence as usize % KEPT]);
+        }
     }
 
     /// The answer to a question of this moment.
