@@ -44,7 +44,7 @@ def test_its_output_is_the_hosts(folder: Path, script: str, busy: float) -> None
     ran = Cxlab(folder, "all").sh(command, options=["--cpus", "4"])
     assert (ran.status, ran.stdout) == (0, host)
     assert ran.summary["cpus"] == 4
-    # More than one of them worked: what all did fills more than the time that passed, waits for files included.
+    # More than one of them worked: what all did, waits for files too, fills more than the time that passed.
     assert ran.summary["time"]["busy_s"] > busy * ran.summary["simulated_seconds"]
 
 
