@@ -186,8 +186,8 @@ def comparisons(tools: Tools) -> list[Comparison]:
             Statistic.MEDIAN,
             None,
             "mbw counts a copied byte once; such a memcpy stores past the caches: memo's mix 1:1, halved. "
-            "glibc's takes up to four pages in turn and prefetches in each (large_memcpy); memo reads and writes "
-            "one stream each",
+            "glibc's takes up to four pages in turn and prefetches in each (large_memcpy); memo reads and "
+            "writes one stream each",
         ),
         Comparison(
             "stress-ng, memrate read128",

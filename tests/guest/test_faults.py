@@ -43,7 +43,11 @@ def test_a_full_node_that_is_only_preferred_lets_pages_go_to_the_other(tmp_path:
     """set_mempolicy(2), MPOL_PREFERRED: the node that is full is followed by the nearest."""
     script = """import json, re
 block = b'x' * (400 << 20)
-counts = {'N0': 0, 'N1': 0}
+counts = {'N0': 0, 'N1': 0, 'free': 0, 'reserve': 0}
+for zone in re.split('(?=Node )', open('/proc/zoneinfo').read()):
+    if zone.startswith('Node 1,'):
+        counts['free'] += int(re.search(r'pages free +(\\d+)', zone)[1])
+        counts['reserve'] += int(re.search(r' high +(\\d+)', zone)[1])
 for line in open('/proc/self/numa_maps'):
     if 'anon=' in line:
         for node, pages in re.findall(r'(N\\d+)=(\\d+)', line):
@@ -53,6 +57,7 @@ print(json.dumps(counts))"""
     ran = Cxlab(tmp_path).run("python3", "-c", script, options=options)
     assert ran.status == 0, ran.stderr
     counts = json.loads(ran.stdout)
-    # All but the reserve of the zone (min_free_kbytes) is used; the rest of the 400 MiB is in DRAM.
-    assert 240 << 8 < counts["N1"] <= 256 << 8
+    # All but the reserve of its zones is used, to a huge page of 512; the rest of the 400 MiB is in DRAM.
+    assert counts["free"] <= counts["reserve"] + 512
+    assert 200 << 8 < counts["N1"] <= 256 << 8
     assert counts["N0"] + counts["N1"] >= 400 << 8
