@@ -261,7 +261,7 @@ impl Core {
                     self.repeat(instruction, kernel, feed.accesses(), uncore)?
                 } else {
                     self.repeating = false;
-                    self.dispatch(instruction, counts(kernel), feed.accesses(), uncore)?
+                    self.dispatch(instruction, Counts::of(kernel), feed.accesses(), uncore)?
                 };
                 if pause.is_some() {
                     self.in_hand = Some(step);
@@ -272,7 +272,7 @@ impl Core {
             }
             Step::ReadClock { sequence } => {
                 let Execution { instruction, kernel, .. } = feed.execution();
-                let pause = self.dispatch(instruction, counts(*kernel), feed.accesses(), uncore)?;
+                let pause = self.dispatch(instruction, Counts::of(*kernel), feed.accesses(), uncore)?;
                 self.in_hand = Some(if pause.is_some() { step } else { Step::Settle { sequence } });
                 return Ok(pause);
             }
@@ -396,8 +396,4 @@ impl Core {
         self.resume_prefetch(now, uncore)?;
         self.wake(waiters, now, uncore)
     }
-}
-
-fn counts(kernel: bool) -> Counts {
-    if kernel { Counts::Kernel } else { Counts::User }
 }

@@ -183,7 +183,7 @@ impl Core {
                 [first, second, ..] => 1 + usize::from(!first.store && second.store),
             };
             let first = self.repeated == 0 && !self.repeating;
-            let counted = if first { super::counts(kernel) } else { Counts::Part };
+            let counted = if first { Counts::of(kernel) } else { Counts::Part };
             let part = if first { *instruction } else { instruction.later_part() };
             let pause = self.dispatch(&part, counted, &rest[..length], uncore)?;
             if pause.is_some() {

@@ -77,6 +77,13 @@ pub enum Counts {
     Part,
 }
 
+impl Counts {
+    /// What an instruction, or the first part of one, is counted as.
+    pub fn of(kernel: bool) -> Counts {
+        if kernel { Counts::Kernel } else { Counts::User }
+    }
+}
+
 /// What an instruction of the window does to memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Touched {
