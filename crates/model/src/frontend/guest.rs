@@ -294,10 +294,7 @@ impl<S: RecordSource> Guest<S> {
             Record::ClockRead { sequence, .. } | Record::Settle { sequence } => {
                 (self.clock.asked, self.asker) = (sequence, index);
             }
-            Record::Block { .. } if index != self.speaker => {
-                self.speaker = index;
-                self.let_sleep();
-            }
+            Record::Block { .. } => self.speak(index),
             Record::Halt => {
                 self.halted[index] = true;
                 self.let_sleep();
@@ -306,8 +303,11 @@ impl<S: RecordSource> Guest<S> {
                 self.halted[woken.index()] = false;
                 self.let_sleep();
             }
-            Record::Mark { marker: Marker::RegionBegin } if !self.region_begun => {
-                (self.region_begun, self.windows, self.warming.instructions) = (true, None, [0; 2]);
+            Record::Mark { marker } => {
+                self.speak(index);
+                if marker == Marker::RegionBegin && !self.region_begun {
+                    (self.region_begun, self.windows, self.warming.instructions) = (true, None, [0; 2]);
+                }
             }
             Record::Sample { phase, .. } => self.warming_ahead = phase == Phase::Warming,
             Record::End => self.end(),
@@ -318,6 +318,15 @@ impl<S: RecordSource> Guest<S> {
             self.end();
         }
         Ok(index)
+    }
+
+    /// A vCPU executes.
+    #[inline]
+    fn speak(&mut self, index: usize) {
+        if index != self.speaker {
+            self.speaker = index;
+            self.let_sleep();
+        }
     }
 
     /// What wakes a vCPU stands in the speaker's records: of all others that have halted, nothing comes.
