@@ -14,8 +14,8 @@ from guests import Cxlab, Ran
 ROUNDS = 2000
 #: Takings of a lock, by each of two processors.
 TURNS = 10_000
-#: How far apart in time processors may run; the first is what is there without a word.
-SKEWS = ("2us", "20us")
+#: How far apart in time processors may run; the second is what is there without a word.
+SKEWS = ("200ns", "2us", "20us")
 #: What PAUSE makes a thread wait (crates/access/src/record.rs) [ns].
 PAUSE = 36.8
 #: Of an LLC hit, and of a line from another core's cache, at most: the snoop's trip there and back comes to
