@@ -120,8 +120,9 @@ pub enum Record {
     Block { block: BlockId },
     /// An instruction of the current block touched memory.
     Access(MemoryAccess),
-    /// A sync point: the reply is the model's time here [ps].
-    Sync { sequence: u64 },
+    /// A sync point: the reply is the model's time here [ps]. The guest goes on when it has the reply to the one that lies
+    /// `lag` before.
+    Sync { sequence: u64, lag: u8 },
     /// The instruction reads the time-stamp counter: the reply is its commit time [ps].
     ClockRead { instruction: u16, sequence: u64 },
     /// No vCPU had anything to do until this model time [ps].
@@ -216,7 +217,7 @@ impl Record {
             Record::Define { block, pc, length } => {
                 [kind::DEFINE | u64::from(block.0) << 8 | u64::from(length) << 40, pc]
             }
-            Record::Sync { sequence } => [kind::SYNC, sequence],
+            Record::Sync { sequence, lag } => [kind::SYNC | u64::from(lag) << 8, sequence],
             Record::ClockRead { instruction, sequence } => [kind::CLOCK_READ | u64::from(instruction) << 8, sequence],
             Record::Idle { until_ps } => [kind::IDLE, until_ps],
             Record::Device { service_ps } => [kind::DEVICE, service_ps],
@@ -251,7 +252,7 @@ impl Record {
             kind::DEFINE => {
                 Record::Define { block: BlockId((first >> 8) as u32), pc: second, length: (first >> 40) as u16 }
             }
-            kind::SYNC => Record::Sync { sequence: second },
+            kind::SYNC => Record::Sync { sequence: second, lag: (first >> 8) as u8 },
             kind::CLOCK_READ => Record::ClockRead { instruction: (first >> 8) as u16, sequence: second },
             kind::IDLE => Record::Idle { until_ps: second },
             kind::DEVICE => Record::Device { service_ps: second },

@@ -24,13 +24,6 @@ use crate::record::{RECORD_BYTES, Record, Vcpu, Words};
 /// Records in a ring as CXLab makes it: 4 MiB.
 pub const CAPACITY: usize = 1 << 18;
 
-/// Sync points that a vCPU may be ahead of their answers. Where there are several, another one may have to run before
-/// the last is answered.
-#[must_use]
-pub const fn sync_lag(vcpus: usize) -> u64 {
-    if vcpus == 1 { 1 } else { 2 }
-}
-
 /// A ring mapped into this process; unmapped when dropped.
 pub struct Ring {
     map: NonNull<u8>,

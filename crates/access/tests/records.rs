@@ -30,7 +30,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             pc,
             length
         }),
-        any::<u64>().prop_map(|sequence| Record::Sync { sequence }),
+        any::<(u64, u8)>().prop_map(|(sequence, lag)| Record::Sync { sequence, lag }),
         (0u16..512, any::<u64>()).prop_map(|(instruction, sequence)| Record::ClockRead { instruction, sequence }),
         any::<u64>().prop_map(|until_ps| Record::Idle { until_ps }),
         any::<u64>().prop_map(|service_ps| Record::Device { service_ps }),
@@ -115,7 +115,7 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
             let define = Record::Define { block: BlockId(9), pc: 0x1000, length: 37 };
             producer.define(Vcpu::new(3), define, &code, &peer).unwrap();
             for sequence in 1..=COUNT {
-                producer.push(Vcpu::new(3), Record::Sync { sequence }, &peer).unwrap();
+                producer.push(Vcpu::new(3), Record::Sync { sequence, lag: 0 }, &peer).unwrap();
             }
             producer.wait_for(Reply::Sync(Vcpu::new(3)), COUNT, &peer).unwrap()
         }
@@ -127,7 +127,7 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
     assert_eq!(payload.len(), 37usize.next_multiple_of(RECORD_BYTES));
     assert_eq!(payload[..37], code);
     for sequence in 1..=COUNT {
-        assert_eq!(Record::decode(next()), Some(Record::Sync { sequence }));
+        assert_eq!(Record::decode(next()), Some(Record::Sync { sequence, lag: 0 }));
     }
     // A later answer does not hide the one that is waited for: which is read never depends on who is faster.
     consumer.answer(Reply::Sync(Vcpu::new(3)), COUNT, 777);

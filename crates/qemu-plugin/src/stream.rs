@@ -9,6 +9,7 @@
 //! own. One thread writes at a time: that of the vCPUs, or the idle one while all are halted under the big lock.
 
 mod callbacks;
+mod sync;
 mod warming;
 
 use std::cell::UnsafeCell;
@@ -16,8 +17,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::{Duration, Instant};
 
-use cxlab_access::record::{MemoryAccess, PAUSE_PS};
-use cxlab_access::ring::{CAPACITY, Reply, Told, sync_lag};
+use cxlab_access::record::MemoryAccess;
+use cxlab_access::ring::{CAPACITY, Reply, Told};
 use cxlab_access::{BlockId, Marker, Page, Peer, PeerGone, Producer, Record, Ring, Vcpu};
 
 use crate::arguments::Arguments;
@@ -28,36 +29,15 @@ use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
 use crate::{clock, device, mode, progress};
 
+use sync::{LAG, LAG_OF_SEVERAL, Syncs};
 use warming::Warming;
 
 pub use callbacks::{BlockData, enter_block, on_block, on_clock_read, on_halt, on_memory, on_pause, reach_clock_read};
 
-/// Simulated time between two sync points of a vCPU [ps]: timers are late by at most two of them, three where there are
-/// several vCPUs.
-const INTERVAL_PS: u64 = 2_000_000;
-/// Bounds on the instructions between two sync points.
-const QUANTUM: std::ops::RangeInclusive<u64> = 500..=20_000;
-/// The same while another vCPU spins: it sees what is done when its estimated time comes, so estimates are to be good.
-const WATCHED: u64 = 100;
 /// How long the model may take to attach.
 const ATTACH: Duration = Duration::from_secs(60);
 /// Exit status of a QEMU that ends because the model did, sysexits.h EX_SOFTWARE.
 const MODEL_GONE: i32 = 70;
-
-/// The sync points of one vCPU.
-#[derive(Clone, Copy)]
-struct Syncs {
-    /// so far
-    count: u64,
-    /// instructions since the last one
-    since: u64,
-    /// instructions in an interval, follows the pace
-    quantum: u64,
-}
-
-impl Syncs {
-    const START: Syncs = Syncs { count: 0, since: 0, quantum: *QUANTUM.start() };
-}
 
 pub struct Stream {
     producer: Producer,
@@ -184,10 +164,8 @@ impl Stream {
         clock::stand_at(now_ps);
         self.offset_ps = now_ps - self.model_ps;
         self.pages.begin();
-        self.halt_others(vcpu);
-        self.enter(vcpu);
-        self.push(vcpu, Record::Mark { marker });
-        self.syncs[vcpu].since = 0;
+        self.take_over(vcpu);
+        self.mark(vcpu, marker);
         self.begin_phase(vcpu, marker);
         self.producer.publish();
     }
@@ -204,6 +182,15 @@ impl Stream {
         self.mark(vcpu, marker);
     }
 
+    /// `vcpu` is the only one that does anything.
+    fn take_over(&mut self, vcpu: usize) {
+        self.halt_others(vcpu);
+        if let Turn::Wake { speaker } = self.turns.enter(vcpu) {
+            self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
+        }
+        self.syncs[vcpu].begin();
+    }
+
     fn halt_others(&mut self, vcpu: usize) {
         for other in (0..turns::vcpus()).filter(|other| *other != vcpu) {
             if !turns::is_halted(other) {
@@ -212,9 +199,10 @@ impl Stream {
         }
     }
 
-    /// Tell the model of a marker that changes nothing about detail.
+    /// Tell the model of a marker.
     pub fn mark(&mut self, vcpu: usize, marker: Marker) {
         self.attach();
+        turns::speak(vcpu);
         self.push(vcpu, Record::Mark { marker });
         self.producer.publish();
     }
@@ -229,14 +217,21 @@ impl Stream {
         block
     }
 
-    /// Whether `vcpu` may run; what woke it is told.
+    /// Whether `vcpu` may enter a block; what woke it is told.
     #[inline]
-    fn enter(&mut self, vcpu: usize) -> bool {
+    fn may_enter(&mut self, vcpu: usize, block: BlockId) -> bool {
         match self.turns.enter(vcpu) {
             Turn::Run => true,
             Turn::Wake { speaker } => {
                 self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
                 true
+            }
+            Turn::Ask => {
+                // Where the last branch led stands before the question.
+                self.push(vcpu, Record::Block { block });
+                self.sync(vcpu, 0);
+                self.push(vcpu, Record::Cut { instruction: 0 });
+                self.turns.goes_on()
             }
             Turn::Leave => false,
         }
@@ -250,38 +245,8 @@ impl Stream {
         self.in_block = instructions;
         self.turns.execute(vcpu, instructions, entered.pauses());
         self.warming.in_detail(instructions);
-        let watched = self.turns.others_spin(vcpu);
-        let syncs = &mut self.syncs[vcpu];
-        let quantum = if watched { WATCHED } else { syncs.quantum };
-        // A PAUSE takes its share of the interval.
-        syncs.since += instructions + if entered.pauses() { quantum * PAUSE_PS / INTERVAL_PS } else { 0 };
-        if syncs.since >= quantum {
-            self.sync(vcpu);
-        }
-    }
-
-    fn sync(&mut self, vcpu: usize) {
-        self.syncs[vcpu].count += 1;
-        let sequence = self.syncs[vcpu].count;
-        self.turns.sync(vcpu, sequence);
-        self.push(vcpu, Record::Sync { sequence });
-        self.producer.publish();
-        let lag = sync_lag(turns::vcpus());
-        if sequence > lag {
-            match self.wait(Reply::Sync(Vcpu::new(vcpu)), sequence - lag) {
-                Told::Time(ps) => {
-                    let pace_ps = self.turns.synced(vcpu, sequence - lag, ps);
-                    self.syncs[vcpu].quantum = (INTERVAL_PS / pace_ps).clamp(*QUANTUM.start(), *QUANTUM.end());
-                    self.show(ps);
-                }
-                Told::Later(behind) => self.turns.step_back(vcpu, behind),
-            }
-        }
-        self.syncs[vcpu].since = 0;
-        clock::run_due_timers(vcpu);
-        // One that has been woken by somebody else gets its turn.
-        if turns::several() && turns::any_halted() {
-            qemu::end_turn(vcpu);
+        if self.syncs[vcpu].execute(instructions, entered.pauses()) {
+            self.sync(vcpu, if turns::several() { LAG_OF_SEVERAL } else { LAG });
         }
     }
 

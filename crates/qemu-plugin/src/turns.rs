@@ -8,7 +8,9 @@
 //!
 //! Where a vCPU has come to is an estimate (`turns/estimate.rs`). A vCPU reads the clock only when it is the one most
 //! behind, by that estimate: what it reads is nobody's future. While one spins, known by its PAUSE, nobody runs ahead
-//! of anybody, whatever the skew: who waits looks again behind each PAUSE, and sees what others have done by then.
+//! of anybody, whatever the skew: who waits looks again behind each PAUSE, and sees what others have done by then. To
+//! be true this asks the model where the others are at each beginning and end of a turn: an estimate is wrong by
+//! a microsecond where an instruction misses all caches.
 //! A turn ends at the beginning of a block or before a clock read: QEMU's state is put back to that instruction
 //! (`cpu_loop_exit_restore`), and the main loop goes on to the next vCPU.
 
@@ -28,6 +30,9 @@ use estimate::Estimate;
 use crate::arguments::Arguments;
 use crate::qemu::{self, Cpu};
 use crate::{mode, stream};
+
+/// Instructions of a turn at most while another one spins.
+const WATCHED: u64 = 100;
 
 struct Spec {
     vcpus: usize,
@@ -55,7 +60,7 @@ pub fn several() -> bool {
 
 /// Bits of the vCPUs that wait for an interrupt.
 static HALTED: AtomicUsize = AtomicUsize::new(0);
-/// Who has executed the last block: what wakes another stands in its records.
+/// Who has executed the last block or marker: what wakes another stands in its records.
 static SPEAKER: AtomicUsize = AtomicUsize::new(0);
 
 pub fn is_halted(vcpu: usize) -> bool {
@@ -80,6 +85,11 @@ pub fn speaker() -> usize {
     SPEAKER.load(Relaxed)
 }
 
+/// It has executed something.
+pub fn speak(vcpu: usize) {
+    SPEAKER.store(vcpu, Relaxed);
+}
+
 /// Whose turn it is, and how far each has come.
 pub struct Turns {
     estimates: Vec<Estimate>,
@@ -100,6 +110,8 @@ pub enum Turn {
     Wake {
         speaker: usize,
     },
+    /// where it is has to be asked
+    Ask,
     /// it is another's turn
     Leave,
 }
@@ -133,12 +145,25 @@ impl Turns {
             let now_ps = self.estimates[speaker].ps();
             self.estimates[vcpu].stand_until(now_ps);
         }
+        if !woken && self.is_watched() && !self.estimates[vcpu].is_known() {
+            return Turn::Ask;
+        }
         self.measure();
         if woken {
             self.left = self.left.max(1);
             return Turn::Wake { speaker };
         }
         if self.left == 0 { Turn::Leave } else { Turn::Run }
+    }
+
+    /// Whether the turn of the one that runs goes on, now that it is measured anew.
+    pub fn goes_on(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Whether another one waits for what the running one does. Who spins is known well without asking.
+    fn is_watched(&self) -> bool {
+        self.others_spin(self.running) && !self.estimates[self.running].spins()
     }
 
     /// How many instructions the running vCPU may execute.
@@ -151,6 +176,9 @@ impl Turns {
             None => u64::MAX,
             Some(until_ps) => until_ps.saturating_sub(running.ps()) / running.pace_ps(),
         };
+        if self.is_watched() {
+            self.left = self.left.min(WATCHED);
+        }
         // Who is most behind always runs.
         if self.left == 0 && self.is_most_behind(self.running) {
             self.left = 1;
@@ -165,16 +193,15 @@ impl Turns {
     /// It executes so many instructions, the last of them PAUSE or not.
     #[inline]
     pub fn execute(&mut self, vcpu: usize, instructions: u64, pauses: bool) {
-        SPEAKER.store(vcpu, Relaxed);
+        speak(vcpu);
         self.estimates[vcpu].execute(instructions, pauses);
         self.spinning = self.spinning & !(1 << vcpu) | usize::from(self.estimates[vcpu].spins()) << vcpu;
         self.left = self.left.saturating_sub(instructions);
     }
 
     /// Whether another one spins.
-    #[inline]
-    pub fn others_spin(&self, vcpu: usize) -> bool {
-        self.spinning & !(1 << vcpu) != 0
+    fn others_spin(&self, vcpu: usize) -> bool {
+        self.spinning & !HALTED.load(Relaxed) & !(1 << vcpu) != 0
     }
 
     /// So many of these were not executed after all.

@@ -43,16 +43,16 @@ pub trait RecordSource {
 /// Records that are read ahead at once.
 const BATCH: usize = 4096;
 
-/// Questions asked and answered so far.
+/// Questions by their numbers: the one whose answer the guest waits for, and the last that was answered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Questions {
-    asked: u64,
+    awaited: u64,
     answered: u64,
 }
 
 impl Questions {
-    fn open(self) -> u64 {
-        self.asked - self.answered
+    fn is_open(self) -> bool {
+        self.awaited > self.answered
     }
 }
 
@@ -82,14 +82,11 @@ pub struct Guest<S> {
     /// who has executed the last block, and who has halted, as far as the stream was read
     speaker: usize,
     halted: [bool; Vcpu::MOST],
-    /// sync points that a vCPU may be ahead of their answers: see crates/qemu-plugin/src/stream.rs
-    lag: u64,
 }
 
 impl<S: RecordSource> Guest<S> {
     pub fn new(source: S, vcpus: u16) -> Guest<S> {
         let readers = (0..vcpus).map(|_| Reader::default()).collect();
-        let lag = cxlab_access::ring::sync_lag(usize::from(vcpus));
         Guest {
             source,
             readers,
@@ -106,7 +103,6 @@ impl<S: RecordSource> Guest<S> {
             asker: 0,
             speaker: 0,
             halted: [false; Vcpu::MOST],
-            lag,
         }
     }
 
@@ -150,8 +146,7 @@ impl<S: RecordSource> Guest<S> {
 
     /// Whether the guest waits for an answer: nothing comes before it is given.
     fn waits(&self) -> bool {
-        !self.source.is_recorded_elsewhere()
-            && (self.clock.open() > 0 || self.syncs.iter().any(|syncs| syncs.open() > self.lag))
+        !self.source.is_recorded_elsewhere() && (self.clock.is_open() || self.syncs.iter().any(|syncs| syncs.is_open()))
     }
 
     /// Answer what the guest waits for with: later, when vCPU `lacking` has told what it does next.
@@ -163,18 +158,18 @@ impl<S: RecordSource> Guest<S> {
             let asker_ps = at(asker).max(machine.last_event()).as_ps();
             Behind { vcpu: Vcpu::new(lacking), at_ps: at(lacking).as_ps(), asker_ps, synced: synced[asker] }
         };
-        if self.clock.open() > 0 {
+        if self.clock.is_open() {
             if !self.readers[self.asker].withdraw() {
                 machine.withdraw(self.asker);
             }
-            self.clock.answered = self.clock.asked;
-            self.source.put_off(Reply::Clock, self.clock.asked, behind(machine, self.asker));
+            self.clock.answered = self.clock.awaited;
+            self.source.put_off(Reply::Clock, self.clock.awaited, behind(machine, self.asker));
         }
         for index in 0..self.readers.len() {
-            if self.syncs[index].open() > self.lag {
-                let answered = self.syncs[index].asked - self.lag;
-                self.syncs[index].answered = answered;
-                self.source.put_off(Reply::Sync(Vcpu::new(index)), answered, behind(machine, index));
+            if self.syncs[index].is_open() {
+                let awaited = self.syncs[index].awaited;
+                self.syncs[index].answered = awaited;
+                self.source.put_off(Reply::Sync(Vcpu::new(index)), awaited, behind(machine, index));
             }
         }
     }
@@ -290,9 +285,9 @@ impl<S: RecordSource> Guest<S> {
                 let cause = format!("page {} was never told", page.id.0);
                 return Err(ModelError::Stream { cause });
             }
-            Record::Sync { sequence } => self.syncs[index].asked = sequence,
+            Record::Sync { sequence, lag } => self.syncs[index].awaited = sequence.saturating_sub(u64::from(lag)),
             Record::ClockRead { sequence, .. } | Record::Settle { sequence } => {
-                (self.clock.asked, self.asker) = (sequence, index);
+                (self.clock.awaited, self.asker) = (sequence, index);
             }
             Record::Block { .. } => self.speak(index),
             Record::Halt => {

@@ -213,7 +213,7 @@ impl Reader {
         let record = self.look()?;
         self.consume();
         Ok(match record {
-            Record::Sync { sequence } => Step::Sync { sequence },
+            Record::Sync { sequence, .. } => Step::Sync { sequence },
             Record::Settle { sequence } => Step::Settle { sequence },
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
             Record::Device { service_ps } => Step::Device { service: Time::from_ps(service_ps) },

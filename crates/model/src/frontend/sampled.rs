@@ -179,9 +179,9 @@ impl Sampled {
 
     fn detail(&mut self, record: Record) {
         let told = match record {
-            Record::Sync { .. } => {
+            Record::Sync { lag, .. } => {
                 self.syncs += 1;
-                Record::Sync { sequence: self.syncs }
+                Record::Sync { sequence: self.syncs, lag }
             }
             Record::ClockRead { instruction, .. } => {
                 self.clock_reads += 1;

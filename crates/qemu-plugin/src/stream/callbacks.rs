@@ -62,10 +62,11 @@ pub unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
         return std::ptr::null_mut();
     }
     with(|stream| {
-        if mode::in_detail() && !stream.enter(vcpu) {
+        let block = BlockData(data as u64);
+        if mode::in_detail() && !stream.may_enter(vcpu, block.id()) {
             return qemu::cpu(vcpu);
         }
-        stream.step(vcpu, BlockData(data as u64));
+        stream.step(vcpu, block);
         std::ptr::null_mut()
     })
 }

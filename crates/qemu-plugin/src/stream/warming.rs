@@ -191,9 +191,7 @@ impl Stream {
         mode::set(Mode::Detail);
         // Page tables may have changed unseen.
         self.pages.begin();
-        self.halt_others(vcpu);
-        self.enter(vcpu);
-        self.syncs[vcpu].since = 0;
+        self.take_over(vcpu);
     }
 
     /// Show what time it is where nothing is timed.

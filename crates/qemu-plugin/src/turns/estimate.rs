@@ -83,6 +83,11 @@ impl Estimate {
         self.pace_ps
     }
 
+    /// Whether this is the model's own word.
+    pub fn is_known(&self) -> bool {
+        self.known.instructions == self.here.instructions && self.put_off == 0
+    }
+
     /// Whether it waits for what another one does.
     pub fn spins(&self) -> bool {
         self.paused.is_some_and(|paused| self.here.instructions - paused < LOOK)
