@@ -121,8 +121,8 @@ def test_one_that_waits_while_a_device_stops_the_holder_waits_that_long(
     held, later, read = map(float, ran.stdout.split())
     assert read == 1
     assert held >= 80e3
-    # The lock's line goes to the holder and back, and who waits looks again behind the PAUSE that this falls into, or
-    # behind the next.
+    # The lock's line goes to the holder and back, and who waits looks again behind the PAUSE that this falls
+    # into, or behind the next.
     assert 0 <= later <= 2 * TRANSFER + 2 * PAUSE
 
 
