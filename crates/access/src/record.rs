@@ -143,8 +143,9 @@ pub enum Record {
     Page { page: PageId, size: PageSize, pcid: u16, global: bool, upper: bool, reads: u8 },
     /// The instruction invalidates translations: mov to CR3 or CR4, invlpg, invpcid.
     Invalidate { instruction: u16, forget: Forget },
-    /// A phase of a sampled run begins; in the one before, where nothing was timed, all were idle for so long [ps].
-    Sample { phase: Phase, idle_ps: u64 },
+    /// A phase of a sampled run begins, at this position of its schedule (below 2^45); in the one before, where nothing
+    /// was timed, all were idle for so long [ps].
+    Sample { phase: Phase, position: u64, idle_ps: u64 },
     /// Nothing more will come.
     End,
 }
@@ -223,7 +224,9 @@ impl Record {
             Record::Device { service_ps } => [kind::DEVICE, service_ps],
             Record::Settle { sequence } => [kind::SETTLE, sequence],
             Record::Mark { marker } => [kind::MARK | u64::from(marker.id()) << 8, 0],
-            Record::Sample { phase, idle_ps } => [kind::SAMPLE | (phase as u64 + 1) << 8, idle_ps],
+            Record::Sample { phase, position, idle_ps } => {
+                [kind::SAMPLE | (phase as u64 + 1) << 8 | position << 16, idle_ps]
+            }
             Record::End => [kind::END, 0],
             Record::Cut { instruction } => [kind::CUT | u64::from(instruction) << 8, 0],
             Record::Halt => [kind::HALT, 0],
@@ -260,7 +263,7 @@ impl Record {
             kind::MARK => Record::Mark { marker: Marker::from_id((first >> 8) as u16)? },
             kind::SAMPLE => {
                 let phase = ((first >> 8) as usize & 0xff).checked_sub(1)?;
-                Record::Sample { phase: *Phase::ALL.get(phase)?, idle_ps: second }
+                Record::Sample { phase: *Phase::ALL.get(phase)?, position: first >> 16, idle_ps: second }
             }
             kind::END => Record::End,
             kind::CUT => Record::Cut { instruction: (first >> 8) as u16 },

@@ -43,8 +43,8 @@ fn any_record() -> impl Strategy<Value = Record> {
             |(page, size, pcid, global, upper, reads)| Record::Page { page, size, pcid, global, upper, reads }
         ),
         (0u16..512, forget).prop_map(|(instruction, forget)| Record::Invalidate { instruction, forget }),
-        (prop_oneof![Just(Phase::Warming), Just(Phase::Detailed), Just(Phase::Measured)], any::<u64>())
-            .prop_map(|(phase, idle_ps)| Record::Sample { phase, idle_ps }),
+        (prop_oneof![Just(Phase::Warming), Just(Phase::Detailed), Just(Phase::Measured)], 0..1u64 << 45, any::<u64>())
+            .prop_map(|(phase, position, idle_ps)| Record::Sample { phase, position, idle_ps }),
         Just(Record::End),
     ]
 }

@@ -331,11 +331,11 @@ impl Core {
                 }
             }
             Step::Invalidate { forget } => self.translation.forget(forget, |page| uncore.mapping(page)),
-            Step::Sample { phase: Phase::Warming } if !self.window.all_committed() => {
+            Step::Sample { phase: Phase::Warming, .. } if !self.window.all_committed() => {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Blocked(Wait::Commit)));
             }
-            Step::Sample { phase } => {
+            Step::Sample { phase, position } => {
                 // What is under way would find its lines changed by what is warmed meanwhile.
                 if phase == Phase::Warming
                     && let Some(event) = uncore.next_event()
@@ -348,7 +348,7 @@ impl Core {
                 if phase == Phase::Warming {
                     self.front.advance_to(self.commit.now());
                 }
-                feed.reached(phase);
+                feed.reached(phase, position);
                 return Ok(Some(Pause::Answered));
             }
             Step::Wake { woken } => return Ok(Some(Pause::Wakes(woken))),

@@ -91,7 +91,7 @@ pub trait Feed {
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
 
     /// The answer to a `Sample`: the core has come to where this phase begins.
-    fn reached(&mut self, _phase: Phase) {}
+    fn reached(&mut self, _phase: Phase, _position: u64) {}
 }
 
 /// The feeds of a machine's cores. They may share what is behind them, as threads share an operating system.
@@ -130,8 +130,8 @@ impl<F: Feed> Feed for &mut F {
         (**self).answer_clock(sequence, ps)
     }
 
-    fn reached(&mut self, phase: Phase) {
-        (**self).reached(phase);
+    fn reached(&mut self, phase: Phase, position: u64) {
+        (**self).reached(phase, position);
     }
 }
 

@@ -32,7 +32,9 @@ use crate::{clock, device, mode, progress};
 use sync::{LAG, LAG_OF_SEVERAL, Syncs};
 use warming::Warming;
 
-pub use callbacks::{BlockData, enter_block, on_block, on_clock_read, on_halt, on_memory, on_pause, reach_clock_read};
+pub use callbacks::{
+    BlockData, enter_block, on_block, on_clock_read, on_halt, on_memory, on_pause, on_repeat, reach_clock_read,
+};
 
 /// How long the model may take to attach.
 const ATTACH: Duration = Duration::from_secs(60);
@@ -172,9 +174,7 @@ impl Stream {
 
     /// Detail ends at `marker`: the guest's clock stands where the model's does.
     pub fn finish(&mut self, vcpu: usize, marker: Marker) {
-        if mode::now() == Mode::Warming {
-            self.leave_warming(vcpu);
-        }
+        self.end_phase(vcpu);
         self.halt_others(vcpu);
         self.settle(vcpu);
         clock::count_from_here();

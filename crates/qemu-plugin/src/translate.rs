@@ -72,7 +72,8 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
                 api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, nothing);
             }
             decoded::instrument(instruction, index, bytes);
-            let (callback, access) = (stream::on_memory, api::READ_AND_WRITE);
+            let callback = if repeats(bytes) { stream::on_repeat } else { stream::on_memory };
+            let access = api::READ_AND_WRITE;
             api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, data);
         } else if may_notify(bytes) {
             let (callback, nothing) = (device::on_notify, std::ptr::null_mut());
@@ -87,6 +88,16 @@ fn may_notify(bytes: &[u8]) -> bool {
     matches!(bytes, [0x66, 0x89, operand, ..] if operand & REGISTER != REGISTER)
 }
 
+/// A string instruction with a prefix F2 or F3 (Intel SDM vol. 2B, REP): A4 to A7 and AA to AF, behind other prefixes.
+fn repeats(bytes: &[u8]) -> bool {
+    let is_prefix = |byte: &u8| matches!(byte, 0xf2 | 0xf3 | 0x66 | 0x67 | 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65);
+    let is_rex = |byte: &u8| matches!(byte, 0x40..=0x4f);
+    let prefixes = bytes.iter().take_while(|byte| is_prefix(byte)).count();
+    let opcode = bytes[prefixes..].iter().find(|byte| !is_rex(byte));
+    bytes[..prefixes].iter().any(|byte| matches!(byte, 0xf2 | 0xf3))
+        && matches!(opcode, Some(0xa4..=0xa7 | 0xaa..=0xaf))
+}
+
 /// rdtsc is 0F 31, rdtscp 0F 01 F9 (Intel SDM vol. 2B).
 fn reads_clock(bytes: &[u8]) -> bool {
     let opcode = bytes.iter().position(|byte| *byte == 0x0f).map(|at| &bytes[at..]);
@@ -95,13 +106,21 @@ fn reads_clock(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{may_notify, reads_clock};
+    use super::{may_notify, reads_clock, repeats};
 
     #[test]
     fn clock_reads_are_known_by_their_bytes() {
         assert!(reads_clock(&[0x0f, 0x31]) && reads_clock(&[0x0f, 0x01, 0xf9]));
         assert!(!reads_clock(&[0x0f, 0x01, 0xd0])); // xgetbv
         assert!(!reads_clock(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0])); // nop
+    }
+
+    #[test]
+    fn string_instructions_with_a_prefix_repeat() {
+        assert!(repeats(&[0xf3, 0x48, 0xab]) && repeats(&[0xf3, 0xa4])); // rep stosq, rep movsb
+        assert!(repeats(&[0xf2, 0xae]) && repeats(&[0x67, 0xf3, 0xaa])); // repne scasb, rep stosb %es:(%edi)
+        assert!(!repeats(&[0xa4]) && !repeats(&[0xf3, 0x90]) && !repeats(&[0xf3, 0x0f, 0x6f, 0x06])); // movsb, pause, movdqu
+        assert!(!repeats(&[]));
     }
 
     #[test]

@@ -116,8 +116,7 @@ impl<S: RecordSource> Guest<S> {
 
     /// The run told by its windows, and what is known of the sample; `None` of one that was not sampled.
     pub fn sampled(&mut self, machine: &Machine) -> Option<(Summary, Value)> {
-        let windows = self.windows.as_mut()?;
-        windows.close(machine);
+        let windows = self.windows.as_ref()?;
         Some(windows.summary(machine, self.warming.instructions))
     }
 
@@ -191,11 +190,11 @@ impl<S: RecordSource> Guest<S> {
                     self.clock.answered = sequence;
                     self.source.answer_clock(sequence, ps)?;
                 }
-                Some(Given::Sample { phase }) => begins = Some(phase),
+                Some(Given::Sample { phase, position }) => begins = Some((phase, position)),
             }
         }
-        let Some(phase) = begins else { return Ok(()) };
-        self.windows().enter(phase, Time::ZERO, machine);
+        let Some((phase, position)) = begins else { return Ok(()) };
+        self.windows().enter(phase, position, Time::ZERO, machine);
         if phase == Phase::Warming { self.warm(machine) } else { Ok(()) }
     }
 
@@ -210,8 +209,8 @@ impl<S: RecordSource> Guest<S> {
                 Record::Access(access) => self.warming.access(index, access, &self.blocks, machine),
                 Record::Define { .. } | Record::Page { .. } => self.define(record)?,
                 Record::Device { service_ps } => self.windows().served(Time::from_ps(service_ps)),
-                Record::Sample { phase, idle_ps } => {
-                    self.windows().enter(phase, Time::from_ps(idle_ps), machine);
+                Record::Sample { phase, position, idle_ps } => {
+                    self.windows().enter(phase, position, Time::from_ps(idle_ps), machine);
                     return Ok(());
                 }
                 Record::End => break,

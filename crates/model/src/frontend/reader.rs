@@ -30,7 +30,7 @@ const PAUSE: Time = Time::from_ps(PAUSE_PS);
 pub enum Given {
     Sync { sequence: u64, ps: u64 },
     Clock { sequence: u64, ps: u64 },
-    Sample { phase: Phase },
+    Sample { phase: Phase, position: u64 },
 }
 
 /// Reads records of one vCPU as steps.
@@ -218,7 +218,7 @@ impl Reader {
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
             Record::Device { service_ps } => Step::Device { service: Time::from_ps(service_ps) },
             Record::Mark { marker } => Step::Mark { marker },
-            Record::Sample { phase, .. } => Step::Sample { phase },
+            Record::Sample { phase, position, .. } => Step::Sample { phase, position },
             Record::Halt => Step::Halt,
             Record::Wake { woken } => Step::Wake { woken: CoreId(woken.index() as u16) },
             Record::Invalidate { forget, .. } => Step::Invalidate { forget },
@@ -299,7 +299,7 @@ impl Feed for Reader {
         Ok(())
     }
 
-    fn reached(&mut self, phase: Phase) {
-        self.given = Some(Given::Sample { phase });
+    fn reached(&mut self, phase: Phase, position: u64) {
+        self.given = Some(Given::Sample { phase, position });
     }
 }

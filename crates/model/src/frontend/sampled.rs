@@ -16,7 +16,7 @@ use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::trace::{Entry, TraceReader};
 use cxlab_access::{BlockId, LineFilter, Marker, Phase, Progress, Record, Schedule, Vcpu};
 
-use super::{Block, RecordSource};
+use super::{Block, RecordSource, Work};
 use crate::addr::LINE_BYTES;
 use crate::error::ModelError;
 
@@ -27,8 +27,9 @@ pub struct Sampled {
     filter: LineFilter,
     /// records to tell before the trace is read on
     pending: VecDeque<Words>,
-    /// instructions of each block
-    lengths: Vec<u64>,
+    /// those that were defined, and the one that is executed
+    blocks: Vec<Block>,
+    block: BlockId,
     /// idle time of this phase of warming [ps]
     idle_ps: u64,
     /// the answer that was recorded last, and the one that the model has given to a question for the clock [ps]
@@ -49,7 +50,8 @@ impl Sampled {
             progress: Progress::new(schedule),
             filter: LineFilter::default(),
             pending: VecDeque::new(),
-            lengths: Vec::new(),
+            blocks: Vec::new(),
+            block: BlockId(0),
             idle_ps: 0,
             recorded_ps: 0,
             given_ps: 0,
@@ -70,7 +72,7 @@ impl Sampled {
 
     fn sample(&mut self, phase: Phase) {
         let idle_ps = std::mem::take(&mut self.idle_ps);
-        self.tell(Record::Sample { phase, idle_ps });
+        self.tell(Record::Sample { phase, position: self.progress.position(), idle_ps });
     }
 
     /// A phase follows another: warming begins and ends with detail that nobody counts.
@@ -88,6 +90,11 @@ impl Sampled {
     fn take_in(&mut self, words: Words) -> Result<(), ModelError> {
         let damaged = || ModelError::Stream { cause: format!("{words:x?} is no record") };
         let record = Record::decode(words).ok_or_else(damaged)?;
+        if let Record::Access(access) = record
+            && self.repeats(access.instruction)
+        {
+            self.progress.repeat(access.instruction.into(), access.physical / LINE_BYTES, access.store);
+        }
         match record {
             Record::Define { pc, length, .. } => self.define(words, pc, usize::from(length), record.payload_records()),
             Record::Page { .. } => self.copy(words, record.payload_records(), "a page").map(drop),
@@ -98,9 +105,7 @@ impl Sampled {
                 Ok(())
             }
             Record::End => {
-                if self.progress.phase() == Phase::Warming {
-                    self.sample(Phase::Detailed);
-                }
+                self.sample(Phase::Detailed);
                 self.tell(record);
                 Ok(())
             }
@@ -117,8 +122,15 @@ impl Sampled {
 
     fn define(&mut self, words: Words, pc: u64, length: usize, records: usize) -> Result<(), ModelError> {
         let code = self.copy(words, records, "a block")?;
-        self.lengths.push(Block::decode(pc, &code[..length]).instructions.len() as u64);
+        self.blocks.push(Block::decode(pc, &code[..length]));
         Ok(())
+    }
+
+    /// Whether this instruction of the block may repeat.
+    fn repeats(&self, instruction: u16) -> bool {
+        let block = self.blocks.get(self.block.0 as usize);
+        let code = block.and_then(|block| block.instructions.get(usize::from(instruction)));
+        code.is_some_and(|code| code.work == Work::String)
     }
 
     /// Tell a record and its payload as they are.
@@ -137,7 +149,8 @@ impl Sampled {
 
     fn enter(&mut self, block: BlockId) -> Result<(), ModelError> {
         let undefined = || ModelError::Stream { cause: format!("block {} was never defined", block.0) };
-        let length = *self.lengths.get(block.0 as usize).ok_or_else(undefined)?;
+        let length = self.blocks.get(block.0 as usize).ok_or_else(undefined)?.instructions.len() as u64;
+        self.block = block;
         let before = self.progress.phase();
         if let Some(phase) = self.progress.enter(length) {
             self.follow(before, phase);
@@ -147,7 +160,6 @@ impl Sampled {
     }
 
     fn mark(&mut self, marker: Marker) {
-        let warming = self.progress.phase() == Phase::Warming;
         let record = Record::Mark { marker };
         match marker {
             Marker::ProgramStart | Marker::RegionBegin => {
@@ -155,9 +167,7 @@ impl Sampled {
                 self.sample(self.progress.phase());
             }
             Marker::ProgramEnd | Marker::RegionEnd => {
-                if warming {
-                    self.sample(Phase::Detailed);
-                }
+                self.sample(Phase::Detailed);
                 self.tell(record);
             }
             Marker::Counters => {}

@@ -72,6 +72,7 @@ pub enum Step {
     /// A phase of a sampled run begins here; before warming nothing is left under way.
     Sample {
         phase: Phase,
+        position: u64,
     },
     /// The vCPU waits for an interrupt.
     Halt,

@@ -1,7 +1,7 @@
 //! A sampled run in numbers: its windows stand for the whole, and each figure has a confidence interval.
 //!
 //! ```text
-//!   windows w1 .. wn, each a Totals       busy time = sum of theirs x (all instructions / their instructions)
+//!   windows w1 .. wn, each a Totals       busy time = sum of theirs x (length of the run / their length)
 //!   instructions, idle, I/O: known        simulated time = busy + idle + I/O
 //! ```
 //!
@@ -21,34 +21,40 @@ use crate::machine::Machine;
 /// Of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
+/// A window, or several.
+#[derive(Clone, Debug)]
+struct Window {
+    totals: Totals,
+    /// on the schedule: instructions, and lines of those that repeat
+    length: u64,
+}
+
 /// The windows of a run so far.
 #[derive(Clone, Debug, Default)]
 pub struct Windows {
-    /// the machine's totals where the window that is open began
-    open: Option<Totals>,
-    measured: Vec<Totals>,
+    /// where the window that is open began, with the machine's totals there
+    open: Option<Window>,
+    measured: Vec<Window>,
+    /// how far the run has come on the schedule
+    position: u64,
     /// while nothing was timed: all idle, and devices' declared service
     idle: Time,
     device: Time,
 }
 
 impl Windows {
-    /// A phase begins; in the one before, where nothing was timed, all were idle for `idle`.
-    pub fn enter(&mut self, phase: Phase, idle: Time, machine: &Machine) {
-        self.close(machine);
-        self.idle += idle;
-        if phase == Phase::Measured {
-            self.open = Some(Totals::of(machine));
-        }
-    }
-
-    /// The run ends, and with it the window that is open.
-    pub fn close(&mut self, machine: &Machine) {
+    /// A phase begins at a position of the schedule; in the one before, where nothing was timed, all were idle for `idle`.
+    pub fn enter(&mut self, phase: Phase, position: u64, idle: Time, machine: &Machine) {
         if let Some(begun) = self.open.take() {
-            let window = &Totals::of(machine) - &begun;
-            if window.instructions.all() > 0 {
+            let window = Window { totals: Totals::of(machine), length: position }.since(&begun);
+            if window.totals.instructions.all() > 0 {
                 self.measured.push(window);
             }
+        }
+        self.idle += idle;
+        self.position = position;
+        if phase == Phase::Measured {
+            self.open = Some(Window { totals: Totals::of(machine), length: position });
         }
     }
 
@@ -68,23 +74,34 @@ impl Windows {
         whole.instructions.kernel += warmed[1];
         whole.idle += self.idle * cores;
         whole.device += self.device;
-        let Some(sum) = self.measured.iter().cloned().reduce(|sum, window| &sum + &window) else {
+        let Some(sum) = self.measured.iter().cloned().reduce(|sum, window| sum.with(&window)) else {
             let nothing = json!({ "windows": 0, "confidence": CONFIDENCE, "intervals": null });
             return (whole.summary(machine.spec()), nothing);
         };
-        let estimate = |sum: &Totals| whole.told_by(sum).summary(machine.spec());
+        let estimate = |sum: &Window| whole.told_by(sum, self.position).summary(machine.spec());
         let summary = estimate(&sum);
         let value = |summary: &Summary| serde_json::to_value(summary).expect("plain data is JSON");
-        let others: Vec<_> = self.measured.iter().map(|window| value(&estimate(&(&sum - window)))).collect();
+        let others: Vec<_> = self.measured.iter().map(|window| value(&estimate(&sum.since(window)))).collect();
         let sampling = json!({
             "windows": self.measured.len(),
-            "measured_instructions": sum.instructions.all(),
+            "measured_instructions": sum.totals.instructions.all(),
             "detailed_instructions": all.instructions.all(),
             "warmed_instructions": warmed[0] + warmed[1],
             "confidence": CONFIDENCE,
             "intervals": intervals(&value(&summary), &others),
         });
         (summary, sampling)
+    }
+}
+
+impl Window {
+    fn with(&self, other: &Window) -> Window {
+        Window { totals: &self.totals + &other.totals, length: self.length + other.length }
+    }
+
+    /// What came since `before`; or without it, if that was a part.
+    fn since(&self, before: &Window) -> Window {
+        Window { totals: &self.totals - &before.totals, length: self.length - before.length }
     }
 }
 
@@ -95,11 +112,12 @@ impl Instructions {
 }
 
 impl Totals {
-    /// What `self` would be if all of it had gone as `sample` did; instructions, idle time and I/O are known.
-    fn told_by(&self, sample: &Totals) -> Totals {
-        let share = self.instructions.all() as f64 / sample.instructions.all().max(1) as f64;
-        let mut told = sample.scaled(share);
-        let busy = (sample.busy().as_ps() as f64 * share).round() as u64;
+    /// What `self`, of this length, would be if all of it had gone as `sample` did; instructions, idle time and I/O
+    /// are known.
+    fn told_by(&self, sample: &Window, length: u64) -> Totals {
+        let share = length as f64 / sample.length.max(1) as f64;
+        let mut told = sample.totals.scaled(share);
+        let busy = (sample.totals.busy().as_ps() as f64 * share).round() as u64;
         (told.instructions, told.idle, told.device) = (self.instructions, self.idle, self.device);
         told.elapsed = Time::from_ps(busy + (self.idle + self.device).as_ps() / self.cores as u64);
         told

@@ -110,6 +110,17 @@ pub unsafe extern "C" fn on_halt(vcpu: u32, _data: *mut c_void) {
     }
 }
 
+/// An instruction that may repeat has touched memory.
+pub unsafe extern "C" fn on_repeat(vcpu: u32, info: api::MemoryInfo, address: u64, instruction: *mut c_void) {
+    if mode::tells() {
+        // SAFETY: `info` is that of this callback.
+        let store = unsafe { api::qemu_plugin_mem_is_store(info) };
+        with(|stream| stream.repeat(instruction as u64, address >> 6, store));
+    }
+    // SAFETY: as it was called.
+    unsafe { on_memory(vcpu, info, address, instruction) }
+}
+
 /// An instruction has touched memory.
 pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u64, instruction: *mut c_void) {
     // SAFETY: `info` and `address` are those of this callback.

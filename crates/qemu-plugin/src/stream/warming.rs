@@ -166,7 +166,8 @@ impl Stream {
     }
 
     fn sample(&mut self, vcpu: usize, phase: Phase, idle_ps: u64) {
-        self.push(vcpu, Record::Sample { phase, idle_ps });
+        let position = self.warming.progress.as_ref().map_or(0, Progress::position);
+        self.push(vcpu, Record::Sample { phase, position, idle_ps });
     }
 
     fn enter_warming(&mut self, vcpu: usize) {
@@ -209,6 +210,25 @@ impl Stream {
             if turns::several() {
                 qemu::end_turn(vcpu);
             }
+        }
+    }
+
+    /// An instruction that may repeat touches a line (virtual address / 64).
+    #[inline]
+    pub(super) fn repeat(&mut self, instruction: u64, line: u64, store: bool) {
+        if let Some(progress) = &mut self.warming.progress
+            && !self.warming.before_region
+        {
+            progress.repeat(instruction, line, store);
+        }
+    }
+
+    /// The region ends: nothing more of it will be in a window.
+    pub(super) fn end_phase(&mut self, vcpu: usize) {
+        if mode::now() == Mode::Warming {
+            self.leave_warming(vcpu);
+        } else if self.warming.progress.is_some() {
+            self.sample(vcpu, Phase::Detailed, 0);
         }
     }
 
