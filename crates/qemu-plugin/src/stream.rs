@@ -227,14 +227,18 @@ impl Stream {
                 true
             }
             Turn::Ask => {
-                // Where the last branch led stands before the question.
-                self.push(vcpu, Record::Block { block });
+                self.announce(vcpu, block);
                 self.sync(vcpu, 0);
-                self.push(vcpu, Record::Cut { instruction: 0 });
                 self.turns.goes_on()
             }
             Turn::Leave => false,
         }
+    }
+
+    /// Tell which block is next before what is told ahead of it: the last branch led there.
+    fn announce(&mut self, vcpu: usize, block: BlockId) {
+        self.push(vcpu, Record::Block { block });
+        self.push(vcpu, Record::Cut { instruction: 0 });
     }
 
     #[inline]

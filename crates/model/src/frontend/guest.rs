@@ -206,6 +206,7 @@ impl<S: RecordSource> Guest<S> {
             let (index, record) = self.decode(words)?;
             match record {
                 Record::Block { block } if self.warming.enter(index, block, machine) => {}
+                Record::Cut { instruction } => self.warming.cut(index, instruction),
                 Record::Access(access) => self.warming.access(index, access, &self.blocks, machine),
                 Record::Define { .. } | Record::Page { .. } => self.define(record)?,
                 Record::Device { service_ps } => self.windows().served(Time::from_ps(service_ps)),

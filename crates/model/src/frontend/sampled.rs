@@ -153,6 +153,9 @@ impl Sampled {
         self.block = block;
         let before = self.progress.phase();
         if let Some(phase) = self.progress.enter(length) {
+            // Where the last branch led is told before the phase.
+            self.tell(Record::Block { block });
+            self.tell(Record::Cut { instruction: 0 });
             self.follow(before, phase);
         }
         self.tell(Record::Block { block });

@@ -31,6 +31,8 @@ struct Shape {
 pub(super) struct Warming {
     shapes: Vec<Shape>,
     at: [Option<BlockId>; Vcpu::MOST],
+    /// instructions that this counted for
+    counted: [u64; Vcpu::MOST],
     /// instructions executed without time, of user mode and of the kernel
     pub instructions: [u64; 2],
 }
@@ -71,7 +73,16 @@ impl Warming {
             }
         }
         self.instructions[usize::from(entered.kernel)] += instructions;
+        self.counted[vcpu] = instructions;
         true
+    }
+
+    /// The block that `vcpu` is in ends before this instruction.
+    pub fn cut(&mut self, vcpu: usize, instruction: u16) {
+        if let Some(block) = self.at[vcpu] {
+            let rest = self.counted[vcpu].saturating_sub(u64::from(instruction));
+            self.instructions[usize::from(self.shapes[block.0 as usize].kernel)] -= rest;
+        }
     }
 
     /// An instruction of the block that `vcpu` is in touches a line.

@@ -140,6 +140,7 @@ impl Stream {
         {
             let before = progress.phase();
             if let Some(phase) = progress.enter(instructions) {
+                self.announce(vcpu, entered.id());
                 self.follow(vcpu, before, phase);
             }
         }
