@@ -100,13 +100,14 @@ impl Progress {
         self.position
     }
 
-    /// An instruction that may repeat touches a line.
+    /// An instruction that may repeat touches a line: what that counts for.
     #[inline]
-    pub fn repeat(&mut self, instruction: u64, line: u64, store: bool) {
+    pub fn repeat(&mut self, instruction: u64, line: u64, store: bool) -> u64 {
         let here = Some((instruction, line));
-        if std::mem::replace(&mut self.repeated[usize::from(store)], here) != here {
-            self.position += REPEATED_LINE;
-        }
+        let is_new = std::mem::replace(&mut self.repeated[usize::from(store)], here) != here;
+        let counts = if is_new { REPEATED_LINE } else { 0 };
+        self.position += counts;
+        counts
     }
 
     #[cold]

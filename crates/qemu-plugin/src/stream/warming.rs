@@ -18,7 +18,7 @@ use crate::{clock, mode, qemu, turns};
 /// Instructions between two looks at the timers.
 const QUANTUM: u64 = 10_000;
 
-/// How fast instructions went: so many, in so long [ps].
+/// How fast instructions went, those that repeat by their lines: so many, in so long [ps].
 #[derive(Clone, Copy)]
 struct Pace {
     instructions: u64,
@@ -220,7 +220,9 @@ impl Stream {
         if let Some(progress) = &mut self.warming.progress
             && !self.warming.before_region
         {
-            progress.repeat(instruction, line, store);
+            let counts = progress.repeat(instruction, line, store);
+            let passed = if mode::in_detail() { &mut self.warming.detailed } else { &mut self.warming.instructions };
+            *passed += counts;
         }
     }
 
