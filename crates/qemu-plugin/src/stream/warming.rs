@@ -214,16 +214,16 @@ impl Stream {
         }
     }
 
-    /// An instruction that may repeat touches a line (virtual address / 64).
+    /// An instruction that may repeat touches a line (virtual address / 64): whether it has not done so just before.
     #[inline]
-    pub(super) fn repeat(&mut self, instruction: u64, line: u64, store: bool) {
-        if let Some(progress) = &mut self.warming.progress
-            && !self.warming.before_region
-        {
-            let counts = progress.repeat(instruction, line, store);
-            let passed = if mode::in_detail() { &mut self.warming.detailed } else { &mut self.warming.instructions };
-            *passed += counts;
-        }
+    pub(super) fn repeat(&mut self, instruction: u64, line: u64, store: bool) -> bool {
+        let Some(progress) = self.warming.progress.as_mut().filter(|_| !self.warming.before_region) else {
+            return true;
+        };
+        let counts = progress.repeat(instruction, line, store);
+        let passed = if mode::in_detail() { &mut self.warming.detailed } else { &mut self.warming.instructions };
+        *passed += counts;
+        counts > 0
     }
 
     /// The region ends: nothing more of it will be in a window.
