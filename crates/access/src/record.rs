@@ -284,6 +284,22 @@ impl Record {
         })
     }
 
+    /// The block, if the words say that one is entered: as `decode`, for those who mostly meet these.
+    #[inline]
+    #[must_use]
+    pub fn block_of(words: Words) -> Option<BlockId> {
+        let first = words[0] >> VCPU_BITS;
+        (first & KIND == kind::BLOCK).then_some(BlockId((first >> 8) as u32))
+    }
+
+    /// The access, if the words are one.
+    #[inline]
+    #[must_use]
+    pub fn access_of(words: Words) -> Option<MemoryAccess> {
+        let first = words[0] >> VCPU_BITS;
+        (first & KIND == kind::ACCESS).then(|| MemoryAccess::decode([first, words[1]]))
+    }
+
     /// Records that follow this one as its payload.
     #[must_use]
     pub fn payload_records(self) -> usize {

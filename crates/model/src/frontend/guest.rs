@@ -203,11 +203,19 @@ impl<S: RecordSource> Guest<S> {
         self.warming_ahead = false;
         self.warming.begin();
         while let Some(words) = self.source.words()? {
+            let index = Vcpu::of(words).index();
+            if index < self.readers.len() {
+                if let Some(access) = Record::access_of(words) {
+                    self.warming.access(index, access, &self.blocks, machine);
+                    continue;
+                }
+                if Record::block_of(words).is_some_and(|block| self.warming.enter(index, block, machine)) {
+                    continue;
+                }
+            }
             let (index, record) = self.decode(words)?;
             match record {
-                Record::Block { block } if self.warming.enter(index, block, machine) => {}
                 Record::Cut { instruction } => self.warming.cut(index, instruction),
-                Record::Access(access) => self.warming.access(index, access, &self.blocks, machine),
                 Record::Define { .. } | Record::Page { .. } => self.define(record)?,
                 Record::Device { service_ps } => self.windows().served(Time::from_ps(service_ps)),
                 Record::Sample { phase, position, idle_ps } => {
