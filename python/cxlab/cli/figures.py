@@ -152,7 +152,9 @@ def _interval(sampling: Document) -> str:
     if intervals is None or intervals["simulated_seconds"] is None:
         return "too few for an interval"
     low, high = intervals["simulated_seconds"]
-    return f"simulated time in {seconds(low)} .. {seconds(high)} ({sampling['confidence']:.0%})"
+    few = "simulated_seconds" in sampling["too_few_windows_for"]
+    doubt = "; a few of them make much of it: a smaller every tells more" if few else ""
+    return f"simulated time in {seconds(low)} .. {seconds(high)} ({sampling['confidence']:.0%}){doubt}"
 
 
 def nodes(document: Document) -> Table:
