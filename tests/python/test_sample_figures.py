@@ -1,7 +1,6 @@
 """What a terminal says of a sampled run's interval."""
 
 import pytest
-
 from cxlab.cli.figures import program
 
 
