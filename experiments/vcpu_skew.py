@@ -2,11 +2,12 @@
 
 Prints, for skews from 0.2 us to 20 us, the simulated time of a turn: two threads that hand a number to and
 fro, a producer and a consumer, two threads at a spin lock, with PAUSE and without. Below stand the bounds,
-from the same loops on one vCPU, where nobody waits::
+from the same loops on one vCPU, where nobody waits and no line changes cores::
 
-    relay   the work of a round, and a PAUSE for each hand-over at most
-    ring    half of what one thread takes for both sides, if they overlap wholly; all of it, if not at all
-    lock    a turn; at most another's turn before it, noticed a PAUSE late
+    relay   the work of a round; each of its two hand-overs moves the line twice and is noticed a PAUSE late
+    ring    half of what one thread takes for both sides, if they overlap wholly; all of it, if not at all, and
+            a line each way for what is put, what is taken, and both counts
+    lock    a turn; at most another's turn before it, noticed a PAUSE late; lock and count change cores
 
 About three minutes on a quiet machine of two cores: ``.venv/bin/python -m experiments.vcpu_skew [SKEW ...]``.
 """
@@ -24,6 +25,9 @@ SKEWS = ("200ns", "500ns", "1us", "2us", "5us", "10us", "20us")
 TURNS = 20_000
 #: What PAUSE makes a thread wait (crates/access/src/record.rs) [ns].
 PAUSE = 36.8
+#: A line from another core's cache, at most: an LLC hit, and the snoop's way there and back, 20 ns each
+#: (data/hosts/xeon-8468v.toml) [ns].
+TRANSFER = 33 + 2 * 20
 
 
 def measure(folder: Path, name: str, cpus: int, *options: str) -> tuple[list[float], float]:
@@ -62,7 +66,8 @@ def main() -> None:
             show(skew, *turns, speed / 1e6)
         (relay, ring, spin, hard), _ = measure(folder, "alone", 1)
         show("at least", relay, ring / 2, spin, hard)
-        show("at most", relay + 2 * PAUSE, ring, 2 * spin + PAUSE, 2 * hard)
+        moved = 4 * TRANSFER
+        show("at most", relay + moved + 2 * PAUSE, ring + moved, 2 * spin + moved + PAUSE, 2 * hard + moved)
 
 
 if __name__ == "__main__":
