@@ -5,8 +5,8 @@ fro, a producer and a consumer, two threads at a spin lock, with PAUSE and witho
 from the same loops on one vCPU, where nobody waits and no line changes cores::
 
     relay   the work of a round; each of its two hand-overs moves the line twice and is noticed a PAUSE late
-    ring    half of what one thread takes for both sides, if they overlap wholly; all of it, if not at all, and
-            a line each way for what is put, what is taken, and both counts
+    ring    half of what one thread takes for both sides, if they overlap wholly; all of it, if not at all,
+            and a line each way for what is put, what is taken, and both counts
     lock    a turn; at most another's turn before it, noticed a PAUSE late; lock and count change cores
 
 About three minutes on a quiet machine of two cores: ``.venv/bin/python -m experiments.vcpu_skew [SKEW ...]``.
