@@ -2,8 +2,8 @@
    waits in it for so many more. Prints what was counted in the region. */
 #define _GNU_SOURCE
 #include "marker.h"
+#include "processor.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,13 +11,6 @@
 
 #define MORE 10000
 static _Atomic uint64_t counted, stop;
-
-static void stay_on(int cpu) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
-}
 
 static void *count(void *unused) {
     stay_on(0);

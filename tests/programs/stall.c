@@ -2,9 +2,9 @@
    of its own. Prints how long the lock was held, and how much later the other had it [ns]. */
 #define _GNU_SOURCE
 #include "marker.h"
+#include "processor.h"
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,13 +14,6 @@
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 static _Atomic int ready;
 static uint64_t had;
-
-static void stay_on(int cpu) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
-}
 
 static void *wait_for_it(void *unused) {
     stay_on(1);

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use cxlab_access::Marker;
+use iced_x86::{Decoder, DecoderOptions};
 
 use crate::api::{self, Block, Instruction, PluginId};
 use crate::stream::{self, BlockData};
@@ -88,14 +89,13 @@ fn may_notify(bytes: &[u8]) -> bool {
     matches!(bytes, [0x66, 0x89, operand, ..] if operand & REGISTER != REGISTER)
 }
 
-/// A string instruction with a prefix F2 or F3 (Intel SDM vol. 2B, REP): A4 to A7 and AA to AF, behind other prefixes.
+/// A string instruction with a prefix F2 or F3, as the model knows one (crates/model/src/frontend/work.rs).
 fn repeats(bytes: &[u8]) -> bool {
-    let is_prefix = |byte: &u8| matches!(byte, 0xf2 | 0xf3 | 0x66 | 0x67 | 0x26 | 0x2e | 0x36 | 0x3e | 0x64 | 0x65);
-    let is_rex = |byte: &u8| matches!(byte, 0x40..=0x4f);
-    let prefixes = bytes.iter().take_while(|byte| is_prefix(byte)).count();
-    let opcode = bytes[prefixes..].iter().find(|byte| !is_rex(byte));
-    bytes[..prefixes].iter().any(|byte| matches!(byte, 0xf2 | 0xf3))
-        && matches!(opcode, Some(0xa4..=0xa7 | 0xaa..=0xaf))
+    if !bytes.iter().any(|byte| matches!(byte, 0xf2 | 0xf3)) {
+        return false;
+    }
+    let code = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
+    code.is_string_instruction() && (code.has_rep_prefix() || code.has_repne_prefix())
 }
 
 /// rdtsc is 0F 31, rdtscp 0F 01 F9 (Intel SDM vol. 2B).

@@ -168,14 +168,11 @@ fn each_number(tree: &Value, others: &[Value], name: &str, of: &mut impl FnMut(&
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
 /// The mean power of their deviations from their mean.
 fn moment(values: &[f64], power: i32) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / values.len() as f64
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    values.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / count
 }
 
 /// Half the interval of a figure whose estimates with one window left out are these; `None` of fewer than two.
