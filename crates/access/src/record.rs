@@ -300,6 +300,16 @@ impl Record {
         (first & KIND == kind::ACCESS).then(|| MemoryAccess::decode([first, words[1]]))
     }
 
+    /// Records that follow these words as their payload: as `decode`, for those who mostly meet others.
+    #[inline]
+    #[must_use]
+    pub fn payload_of(words: Words) -> usize {
+        match words[0] >> VCPU_BITS & KIND {
+            kind::DEFINE | kind::PAGE => Record::decode(words).map_or(0, Record::payload_records),
+            _ => 0,
+        }
+    }
+
     /// Records that follow this one as its payload.
     #[must_use]
     pub fn payload_records(self) -> usize {

@@ -104,8 +104,9 @@ pub struct TraceReader {
     records: u64,
     /// records to come that are code, whatever they look like
     payload: usize,
-    /// bytes read ahead, whole records only
-    buffer: Vec<u8>,
+    /// read ahead
+    buffer: Vec<Words>,
+    /// the next of these
     position: usize,
 }
 
@@ -142,31 +143,28 @@ impl TraceReader {
     }
 
     /// The next entry; `None` after the last one of a whole file.
+    #[inline(always)]
     pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceError> {
         if self.position == self.buffer.len() && !self.refill()? {
             return Ok(None);
         }
-        let bytes = &self.buffer[self.position..self.position + RECORD_BYTES];
-        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
-        let words = [word(0), word(8)];
-        self.position += RECORD_BYTES;
+        let words = self.buffer[self.position];
+        self.position += 1;
         self.records += 1;
         if self.payload > 0 {
             self.payload -= 1;
         } else if words[0] == ANSWER {
             return Ok(Some(Entry::Answer(words[1])));
         } else {
-            self.payload = Record::decode(words).map_or(0, Record::payload_records);
+            self.payload = Record::payload_of(words);
         }
         Ok(Some(Entry::Words(words)))
     }
 
+    #[cold]
     fn refill(&mut self) -> Result<bool, TraceError> {
         self.position = 0;
         self.ahead.next(&mut self.buffer).map_err(|cause| self.damaged(cause.to_string()))?;
-        if !self.buffer.len().is_multiple_of(RECORD_BYTES) {
-            return Err(self.damaged("the last record is not whole".into()));
-        }
         Ok(!self.buffer.is_empty())
     }
 

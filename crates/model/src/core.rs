@@ -79,8 +79,9 @@ pub enum Wait {
     Branch,
 }
 
-/// Why [`Core::run`] came back.
+/// Why [`Core::run`] came back. Its tag is a whole word: that there is none is written and read alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
 pub enum Pause {
     /// an event is due before the core's next instruction; it will be resumed
     Behind,
@@ -256,23 +257,24 @@ impl Core {
                 return Ok(Some(Pause::Halted));
             }
             Step::Execute => {
-                let &Execution { ref instruction, kernel, outcome } = feed.execution();
+                let Execution { instruction, kernel, outcome } = feed.execution();
                 let pause = if instruction.work == Work::String {
                     self.repeat(instruction, kernel, feed.accesses(), uncore)?
                 } else {
                     self.repeating = false;
                     self.dispatch(instruction, Counts::of(kernel), feed.accesses(), uncore)?
                 };
-                if pause.is_some() {
+                if let Some(pause) = pause {
                     self.in_hand = Some(step);
-                } else if let (Some(branch), Some(outcome)) = (instruction.branch, outcome) {
+                    return Ok(Some(pause));
+                }
+                if let (Some(branch), Some(outcome)) = (instruction.branch, outcome) {
                     self.branch(branch, outcome);
                 }
-                return Ok(pause);
             }
             Step::ReadClock { sequence } => {
                 let Execution { instruction, kernel, .. } = feed.execution();
-                let pause = self.dispatch(instruction, Counts::of(*kernel), feed.accesses(), uncore)?;
+                let pause = self.dispatch(instruction, Counts::of(kernel), feed.accesses(), uncore)?;
                 self.in_hand = Some(if pause.is_some() { step } else { Step::Settle { sequence } });
                 return Ok(pause);
             }

@@ -79,7 +79,7 @@ pub trait Feed {
     fn next(&mut self) -> Result<Step, ModelError>;
 
     /// What the last step executes, if it executes anything.
-    fn execution(&self) -> &Execution;
+    fn execution(&self) -> Execution<'_>;
 
     /// The lines that it touches.
     fn accesses(&self) -> &[LineAccess];
@@ -91,7 +91,7 @@ pub trait Feed {
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
 
     /// The answer to a `Sample`: the core has come to where this phase begins.
-    fn reached(&mut self, _phase: Phase, _position: u64) {}
+    fn reached(&mut self, phase: Phase, position: u64);
 }
 
 /// The feeds of a machine's cores. They may share what is behind them, as threads share an operating system.
@@ -113,7 +113,7 @@ impl<F: Feed> Feed for &mut F {
     }
 
     #[inline]
-    fn execution(&self) -> &Execution {
+    fn execution(&self) -> Execution<'_> {
         (**self).execution()
     }
 

@@ -197,20 +197,29 @@ fn recorded(description: &str) -> Result<Recorded, ModelError> {
 /// The source when all has been read, and the summary.
 fn replay_from<S: RecordSource>(source: S, recorded: &Recorded, job: &ReplayJob) -> Result<(S, Value), ModelError> {
     let spec = MachineSpec::load(job.machine.as_deref().unwrap_or(&recorded.machine))?;
-    let map = job.placement.as_ref().map_or(Ok(PageMap::default()), |placement| {
-        let regions = recorded.regions.iter().map(Region::range);
-        let all: Vec<_> = ranges(&recorded.nodes).into_iter().chain(regions).collect();
-        PageMap::read(&job.trace, &policy(placement, &spec)?, &all)
-    })?;
+    let Some(placement) = &job.placement else { return replay_on(spec, source, recorded, job) };
+    let regions = recorded.regions.iter().map(Region::range);
+    let all: Vec<_> = ranges(&recorded.nodes).into_iter().chain(regions).collect();
+    let map = PageMap::read(&job.trace, &policy(placement, &spec)?, &all)?;
+    let (placed, whole) = replay_on(spec, Placed::new(source, map), recorded, job)?;
+    Ok((placed.source, whole))
+}
+
+fn replay_on<S: RecordSource>(
+    spec: MachineSpec,
+    source: S,
+    recorded: &Recorded,
+    job: &ReplayJob,
+) -> Result<(S, Value), ModelError> {
     let mut machine = Machine::with_regions(spec, recorded.cpus, &ranges(&recorded.nodes), &recorded.regions)?;
     recorded.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     job.timeline.iter().try_for_each(|window| window.keep(&mut machine))?;
-    let mut guest = Guest::new(Placed::new(source, map), recorded.cpus);
+    let mut guest = Guest::new(source, recorded.cpus);
     guest.run(&mut machine, |_| Ok(()))?;
     job.timeline.iter().try_for_each(|window| window.write(&machine))?;
     let mut whole = told(guest.sampled(&machine), &machine, true);
     whole["statistics"] = statistics(&machine);
-    Ok((guest.into_source().source, whole))
+    Ok((guest.into_source(), whole))
 }
 
 /// A placement by the machine's names.

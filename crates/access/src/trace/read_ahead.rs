@@ -1,4 +1,4 @@
-//! Reading ahead: a thread decompresses a trace while the model works on what came before.
+//! Reading ahead: a thread decompresses a trace and makes words of its bytes while the model works on what came before.
 //!
 //! ```text
 //!   file -> zstd -> | full | full | ... | -> whoever replays
@@ -10,17 +10,19 @@ use std::io::{self, BufReader, Read};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-/// What is decompressed at once [B].
-const BUFFER_BYTES: usize = 1 << 16;
+use crate::record::{RECORD_BYTES, Words};
+
+/// What is decompressed at once [records].
+const BUFFER_RECORDS: usize = 1 << 12;
 /// Buffers that may wait to be used.
 const BUFFERS: usize = 16;
 
 type Decoder = zstd::Decoder<'static, BufReader<File>>;
 
-/// The decompressed bytes of a frame, in order.
+/// The records of a frame, in order.
 pub struct ReadAhead {
-    full: Receiver<io::Result<Vec<u8>>>,
-    empty: Sender<Vec<u8>>,
+    full: Receiver<io::Result<Vec<Words>>>,
+    empty: Sender<Vec<Words>>,
     /// the frame has been read to its end
     ended: bool,
 }
@@ -35,7 +37,7 @@ impl ReadAhead {
     }
 
     /// Replace what was read by what comes next: nothing at the end of the frame.
-    pub fn next(&mut self, read: &mut Vec<u8>) -> io::Result<()> {
+    pub fn next(&mut self, read: &mut Vec<Words>) -> io::Result<()> {
         let used = std::mem::take(read);
         // Nobody wants it any more when the frame has been read to its end.
         let _ = self.empty.send(used);
@@ -47,14 +49,26 @@ impl ReadAhead {
     }
 }
 
-fn fill(mut decoder: Decoder, fills: &SyncSender<io::Result<Vec<u8>>>, empties: &Receiver<Vec<u8>>) {
+fn fill(mut decoder: Decoder, fills: &SyncSender<io::Result<Vec<Words>>>, empties: &Receiver<Vec<Words>>) {
+    let mut bytes = Vec::with_capacity(BUFFER_RECORDS * RECORD_BYTES);
     loop {
         let mut buffer = empties.try_recv().unwrap_or_default();
         buffer.clear();
-        let filled = (&mut decoder).take(BUFFER_BYTES as u64).read_to_end(&mut buffer);
-        let ends = !matches!(filled, Ok(read) if read > 0);
-        if fills.send(filled.map(|_| buffer)).is_err() || ends {
+        bytes.clear();
+        let read = (&mut decoder).take((BUFFER_RECORDS * RECORD_BYTES) as u64).read_to_end(&mut bytes);
+        let filled = read.and_then(|_| {
+            let (records, rest) = bytes.as_chunks::<RECORD_BYTES>();
+            buffer.extend(records.iter().map(words));
+            if rest.is_empty() { Ok(buffer) } else { Err(io::Error::other("the last record is not whole")) }
+        });
+        let ends = !matches!(&filled, Ok(records) if !records.is_empty());
+        if fills.send(filled).is_err() || ends {
             return;
         }
     }
+}
+
+fn words(bytes: &[u8; RECORD_BYTES]) -> Words {
+    let both = u128::from_le_bytes(*bytes);
+    [both as u64, (both >> 64) as u64]
 }

@@ -12,6 +12,8 @@ pub struct Block {
     /// virtual address behind the last one
     pub end: u64,
     pub instructions: Box<[Instruction]>,
+    /// for each of them, the first from it on that must touch memory or branches; their number where none does
+    pub plain_until: Box<[u16]>,
     /// it runs in the upper half of the address space, where x86-64 Linux keeps its kernel
     /// (Documentation/arch/x86/x86_64/mm.rst)
     pub kernel: bool,
@@ -30,7 +32,20 @@ impl Block {
             last = code.mnemonic();
             Instruction::new(&code, &mut factory)
         });
-        let instructions = decoded.collect();
-        Block { pc, end: pc + code.len() as u64, instructions, kernel: pc >> 63 == 1, pauses: last == Mnemonic::Pause }
+        let instructions: Box<[Instruction]> = decoded.collect();
+        let (kernel, pauses) = (pc >> 63 == 1, last == Mnemonic::Pause);
+        Block { pc, end: pc + code.len() as u64, plain_until: plain_until(&instructions), instructions, kernel, pauses }
     }
+}
+
+fn plain_until(instructions: &[Instruction]) -> Box<[u16]> {
+    let mut until: Box<[u16]> = (0..instructions.len() as u16).collect();
+    let mut first = instructions.len() as u16;
+    for (place, instruction) in instructions.iter().enumerate().rev() {
+        if instruction.must_access || instruction.branch.is_some() {
+            first = place as u16;
+        }
+        until[place] = first;
+    }
+    until
 }

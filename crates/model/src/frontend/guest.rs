@@ -11,16 +11,18 @@
 //! If the answer lies beyond, it is put off: the guest is told that another vCPU is behind, lets it run and asks again.
 //! Of a phase of warming nothing reaches the cores: it is read here, once they have come to its beginning.
 
+mod definitions;
+
 use std::sync::Arc;
 
-use cxlab_access::record::{MemoryAccess, RECORD_BYTES, Words};
+use cxlab_access::record::{MemoryAccess, Words};
 use cxlab_access::ring::{Behind, Reply};
-use cxlab_access::{BlockId, Mapping, Marker, PageId, Phase, Record, Vcpu};
+use cxlab_access::{Mapping, Marker, Phase, Record, Vcpu};
 use cxlab_kernel::Time;
 use serde_json::Value;
 
 use super::Block;
-use super::reader::{Given, Reader};
+use super::reader::{Bounds, Given, Reader};
 use super::warming::Warming;
 use crate::error::ModelError;
 use crate::machine::{Lacking, Machine, Stop};
@@ -246,25 +248,31 @@ impl<S: RecordSource> Guest<S> {
         if self.warming_ahead {
             return Err(ModelError::Stream { cause: "warming begins where a vCPU has not halted".into() });
         }
-        while !self.waits() && !self.warming_ahead {
+        let mut goes_on = self.goes_on();
+        while goes_on {
             let Some(words) = self.source.words()? else {
                 self.end();
                 return Ok(());
             };
-            self.take_in(words)?;
+            goes_on = self.take_in(words)?;
             let fed = |(starved, reader): (&bool, &Reader)| *starved && !reader.is_starved();
             if starved.iter().zip(&self.readers).any(fed) {
                 break;
             }
         }
         for _ in 0..BATCH {
-            if self.waits() || self.warming_ahead {
+            if !goes_on {
                 break;
             }
             let Some(words) = self.source.words_at_hand()? else { break };
-            self.take_in(words)?;
+            goes_on = self.take_in(words)?;
         }
         Ok(())
+    }
+
+    /// Whether something comes before the cores have done what was read.
+    fn goes_on(&self) -> bool {
+        !self.waits() && !self.warming_ahead
     }
 
     /// The number of a record's vCPU, and the record.
@@ -280,24 +288,47 @@ impl<S: RecordSource> Guest<S> {
         Ok((index, record))
     }
 
-    /// A record has come: the number of its vCPU.
+    /// A record has come: whether another may, before the cores have done what was read.
+    #[inline(always)]
+    fn take_in(&mut self, words: Words) -> Result<bool, ModelError> {
+        let index = Vcpu::of(words).index();
+        if index < self.readers.len() {
+            if let Some(access) = Record::access_of(words) {
+                self.check_page(access)?;
+                self.readers[index].take_in(words, Bounds::Nothing);
+                return Ok(true);
+            }
+            if Record::block_of(words).is_some() {
+                self.speak(index);
+                self.readers[index].take_in(words, Bounds::Block);
+                return Ok(true);
+            }
+        }
+        self.take_in_rare(words)
+    }
+
     #[inline]
-    fn take_in(&mut self, words: Words) -> Result<usize, ModelError> {
+    fn check_page(&self, access: MemoryAccess) -> Result<(), ModelError> {
+        match access.page {
+            Some(page) if page.id.0.get() > self.pages => {
+                Err(ModelError::Stream { cause: format!("page {} was never told", page.id.0) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn take_in_rare(&mut self, words: Words) -> Result<bool, ModelError> {
         let (index, record) = self.decode(words)?;
         match record {
             Record::Define { .. } | Record::Page { .. } => {
                 self.define(record)?;
-                return Ok(index);
-            }
-            Record::Access(MemoryAccess { page: Some(page), .. }) if page.id.0.get() > self.pages => {
-                let cause = format!("page {} was never told", page.id.0);
-                return Err(ModelError::Stream { cause });
+                return Ok(true);
             }
             Record::Sync { sequence, lag } => self.syncs[index].awaited = sequence.saturating_sub(u64::from(lag)),
             Record::ClockRead { sequence, .. } | Record::Settle { sequence } => {
                 (self.clock.awaited, self.asker) = (sequence, index);
             }
-            Record::Block { .. } => self.speak(index),
             Record::Halt => {
                 self.halted[index] = true;
                 self.let_sleep();
@@ -316,11 +347,11 @@ impl<S: RecordSource> Guest<S> {
             Record::End => self.end(),
             _ => {}
         }
-        self.readers[index].take_in(words, record);
+        self.readers[index].take_in(words, Bounds::Block);
         if record == (Record::Mark { marker: Marker::ProgramEnd }) {
             self.end();
         }
-        Ok(index)
+        Ok(self.goes_on())
     }
 
     /// A vCPU executes.
@@ -342,52 +373,5 @@ impl<S: RecordSource> Guest<S> {
     /// No vCPU will do anything more.
     fn end(&mut self) {
         self.readers.iter_mut().for_each(Reader::end);
-    }
-
-    /// A block or a page of which nothing was told before.
-    fn define(&mut self, record: Record) -> Result<(), ModelError> {
-        let payload = self.payload(record)?;
-        match record {
-            Record::Define { block, pc, length } => self.define_block(block, pc, &payload[..usize::from(length)]),
-            Record::Page { page, size, pcid, global, upper, reads } => {
-                let entries = Mapping::entries_of(&payload).expect("the record says how many bytes there are");
-                self.define_page(page, Mapping { size, pcid, global, upper, reads, entries })
-            }
-            _ => unreachable!("{record:?} defines nothing"),
-        }
-    }
-
-    /// The bytes behind a record.
-    fn payload(&mut self, record: Record) -> Result<Vec<u8>, ModelError> {
-        let cut = || ModelError::Stream { cause: format!("it ends within {record:?}") };
-        let records = record.payload_records();
-        let mut bytes = Vec::with_capacity(records * RECORD_BYTES);
-        for _ in 0..records {
-            let words = self.source.words()?.ok_or_else(cut)?;
-            bytes.extend(words.into_iter().flat_map(u64::to_le_bytes));
-        }
-        Ok(bytes)
-    }
-
-    fn define_page(&mut self, page: PageId, mapping: Mapping) -> Result<(), ModelError> {
-        self.pages += 1;
-        if page.0.get() != self.pages || !(1..=Mapping::MOST_READS).contains(&usize::from(mapping.reads)) {
-            let cause = format!("page {} is told where {} comes next, or as no page: {mapping:x?}", page.0, self.pages);
-            return Err(ModelError::Stream { cause });
-        }
-        self.new_pages.push(mapping);
-        Ok(())
-    }
-
-    fn define_block(&mut self, block: BlockId, pc: u64, code: &[u8]) -> Result<(), ModelError> {
-        if block.0 as usize != self.blocks.len() {
-            let cause = format!("block {} is defined where {} comes next", block.0, self.blocks.len());
-            return Err(ModelError::Stream { cause });
-        }
-        let decoded = Arc::new(Block::decode(pc, code));
-        self.blocks.push(Arc::clone(&decoded));
-        self.warming.define(&decoded);
-        self.readers.iter_mut().for_each(|reader| reader.define(Arc::clone(&decoded)));
-        Ok(())
     }
 }

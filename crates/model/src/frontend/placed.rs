@@ -180,14 +180,11 @@ impl<S> Placed<S> {
             self.payload -= 1;
             return words;
         }
-        match Record::decode(words) {
-            Some(Record::Access(access)) => Record::Access(self.map.place(access)).encode(Vcpu::of(words)),
-            Some(record) => {
-                self.payload = record.payload_records();
-                words
-            }
-            None => words,
+        if let Some(access) = Record::access_of(words) {
+            return Record::Access(self.map.place(access)).encode(Vcpu::of(words));
         }
+        self.payload = Record::payload_of(words);
+        words
     }
 }
 

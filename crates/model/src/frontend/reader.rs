@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cxlab_access::record::{MemoryAccess, PAUSE_PS, Words};
-use cxlab_access::{BlockId, Marker, Phase, Record};
+use cxlab_access::{BlockId, Marker, Phase, Record, Vcpu};
 
-use super::{Block, Execution, Feed, LineAccess, Outcome, Step};
+use super::{Block, Execution, Feed, Instruction, LineAccess, Outcome, Step};
 use crate::addr::Hpa;
 use crate::error::ModelError;
 use crate::request::CoreId;
@@ -33,19 +33,35 @@ pub enum Given {
     Sample { phase: Phase, position: u64 },
 }
 
+/// What a record stands behind: all but accesses say that the block before them has all of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bounds {
+    Nothing,
+    Block,
+}
+
+/// Where a reader is in a block.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    block: BlockId,
+    /// the next instruction
+    next: u16,
+    /// those before this one are executed and touch nothing, whatever comes
+    plain_until: u16,
+}
+
 /// Reads records of one vCPU as steps.
 #[derive(Default)]
 pub struct Reader {
-    /// records that have come and were not yet looked at
+    /// records that have come and were not yet used
     inbox: VecDeque<Words>,
-    /// of these and the one ahead, how many are no accesses: a block is read only as far as one of them stands behind it
+    /// how many of these are no accesses: a block is read only as far as one of them stands behind it
     bounds: usize,
     blocks: Vec<Arc<Block>>,
-    /// block and next instruction within it
-    at: Option<(BlockId, usize)>,
-    /// a record that was looked at and not yet used
-    ahead: Option<Record>,
-    executing: Option<Execution>,
+    at: Option<Place>,
+    /// the last step's instruction in its block, and where it went if it is a branch
+    executing: Option<(BlockId, u16)>,
+    outcome: Option<Outcome>,
     accesses: Vec<LineAccess>,
     given: Option<Given>,
     ended: bool,
@@ -56,9 +72,11 @@ pub struct Reader {
 impl Reader {
     /// A record of this vCPU has come.
     #[inline]
-    pub(super) fn take_in(&mut self, words: Words, record: Record) {
-        self.bounds += usize::from(!matches!(record, Record::Access(_)));
-        self.inbox.push_back(words);
+    pub(super) fn take_in(&mut self, words: Words, bounds: Bounds) {
+        self.bounds += bounds as usize;
+        // As two words: as a pair they would be read at once from where they have just been written one by one, and wait.
+        let [first, second] = words;
+        self.inbox.push_back([first, second]);
     }
 
     /// A block was defined, for all vCPUs.
@@ -79,14 +97,15 @@ impl Reader {
     /// The clock read that came last is withdrawn: whether it had not been read yet.
     pub(super) fn withdraw(&mut self) -> bool {
         let is_read = |words: &Words| matches!(Record::decode(*words), Some(Record::ClockRead { .. }));
-        if self.inbox.back().is_some_and(is_read) {
-            self.inbox.pop_back();
-        } else if !matches!(self.ahead, Some(Record::ClockRead { .. })) {
+        if !self.inbox.back().is_some_and(is_read) {
             return false;
-        } else {
-            self.ahead = None;
         }
+        self.inbox.pop_back();
         self.bounds -= 1;
+        if let Some(place) = &mut self.at {
+            // What comes now is told anew.
+            place.plain_until = 0;
+        }
         true
     }
 
@@ -101,68 +120,80 @@ impl Reader {
         self.given.take()
     }
 
+    /// The next record's words. The end stands behind all that came, as often as it is asked for.
     #[inline]
-    fn look(&mut self) -> Result<Record, ModelError> {
-        if let Some(record) = self.ahead {
-            return Ok(record);
+    fn look(&self) -> Result<Words, ModelError> {
+        match self.inbox.front() {
+            Some(words) => Ok(*words),
+            None if self.ended => Ok(Record::End.encode(Vcpu::default())),
+            None => Err(ModelError::Stream { cause: "accesses stand where a block should end".into() }),
         }
-        let record = match self.inbox.pop_front() {
-            Some(words) => Record::decode(words).expect("what is no record was refused when it came"),
-            None if self.ended => Record::End,
-            None => return Err(ModelError::Stream { cause: "accesses stand where a block should end".into() }),
-        };
-        self.ahead = Some(record);
-        Ok(record)
     }
 
-    /// The record that was looked at is used.
+    /// The record that was looked at, which is no access, is used.
     #[inline]
     fn consume(&mut self) {
-        let record = self.ahead.take();
-        if !matches!(record, Some(Record::Access(_))) {
-            // The end stands behind all that came, as often as it is asked for.
-            self.bounds = self.bounds.saturating_sub(1);
+        if self.inbox.pop_front().is_some() {
+            self.bounds -= 1;
         }
     }
 
     /// A step of the block that is being executed; `None` when it is over.
     #[inline]
-    fn in_block(&mut self, id: BlockId, index: usize) -> Result<Option<Step>, ModelError> {
-        let Block { pc, kernel, ref instructions, .. } = *self.blocks[id.0 as usize];
-        let Some(instruction) = instructions.get(index) else { return Ok(None) };
-        self.executing = Some(Execution { instruction: *instruction, kernel, outcome: None });
-        let (may_access, must_access, branches) =
-            (instruction.may_access, instruction.must_access, instruction.branch.is_some());
-        self.accesses.clear();
-        let here = |instruction: u16| usize::from(instruction) == index;
-        let step = match self.look()? {
-            Record::Access(access) if access.device && may_access => {
-                self.take_accesses(access, pc + index as u64)?;
+    fn in_block(&mut self, place: Place) -> Result<Option<Step>, ModelError> {
+        let Place { block: id, next, .. } = place;
+        let Block { pc, ref instructions, ref plain_until, .. } = *self.blocks[id.0 as usize];
+        let Some(instruction) = instructions.get(usize::from(next)) else { return Ok(None) };
+        let (plain_until, end) = (plain_until[usize::from(next)], instructions.len() as u16);
+        let branches = instruction.branch.is_some();
+        let words = self.look()?;
+        let access = Record::access_of(words).filter(|access| !access.device);
+        if access.is_none() && (instruction.must_access || Record::block_of(words).is_none()) {
+            return self.at_rare(place, words);
+        }
+        self.begin(id, next);
+        let plain_until = match access {
+            None => plain_until,
+            Some(access) if access.instruction > next => access.instruction.min(end),
+            Some(access) if access.instruction == next => {
+                self.take_accesses(access, pc + u64::from(next))?;
+                0
+            }
+            Some(access) => return Err(self.went_back(place, Record::Access(access))),
+        };
+        self.at = Some(Place { block: id, next: next + 1, plain_until });
+        if branches {
+            self.outcome = self.outcome(id)?;
+        }
+        Ok(Some(Step::Execute))
+    }
+
+    /// The same where neither an access to memory comes next nor, after an instruction that may go without one, a block.
+    /// Of an instruction that branches nobody is told where to.
+    fn at_rare(&mut self, place: Place, words: Words) -> Result<Option<Step>, ModelError> {
+        let Place { block: id, next, .. } = place;
+        let Block { pc, ref instructions, ref plain_until, .. } = *self.blocks[id.0 as usize];
+        let (plain_until, end) = (plain_until[usize::from(next)], instructions.len() as u16);
+        let Instruction { may_access, must_access, .. } = instructions[usize::from(next)];
+        let record = decoded(words);
+        let (step, plain_until) = match record {
+            Record::Access(access) if may_access => {
+                self.begin(id, next);
+                self.take_accesses(access, pc + u64::from(next))?;
                 self.at = None;
                 return Ok(Some(Step::Execute));
             }
-            Record::Access(MemoryAccess { device: true, .. }) => Step::Execute,
-            Record::Access(access) if here(access.instruction) => {
-                self.take_accesses(access, pc + index as u64)?;
-                Step::Execute
-            }
-            Record::ClockRead { instruction: at, sequence } if here(at) => {
+            Record::Access(_) => (Step::Execute, 0),
+            Record::ClockRead { instruction: at, sequence } if at == next => {
                 self.consume();
-                Step::ReadClock { sequence }
+                (Step::ReadClock { sequence }, 0)
             }
-            Record::Access(MemoryAccess { instruction: at, .. }) | Record::ClockRead { instruction: at, .. }
-                if usize::from(at) > index =>
-            {
-                Step::Execute
+            Record::ClockRead { instruction: at, .. } | Record::Invalidate { instruction: at, .. } if at > next => {
+                (Step::Execute, at.min(end))
             }
-            Record::Invalidate { instruction: at, .. } if usize::from(at) > index => Step::Execute,
-            Record::Invalidate { .. } => return self.between().map(Some),
-            record @ (Record::Access(_) | Record::ClockRead { .. }) => {
-                let cause = format!("block {} at {pc:#x} went back behind its instruction {index}: {record:?}", id.0);
-                return Err(ModelError::Stream { cause });
-            }
-            Record::Sync { .. } | Record::Device { .. } => return self.between().map(Some),
-            Record::Cut { instruction: before } if usize::from(before) <= index => return Ok(None),
+            Record::ClockRead { .. } => return Err(self.went_back(place, record)),
+            Record::Invalidate { .. } | Record::Sync { .. } | Record::Device { .. } => return self.between().map(Some),
+            Record::Cut { instruction: before } if before <= next => return Ok(None),
             Record::Mark { marker } => {
                 // What detail ends with cuts its block; what is only told does not.
                 if marker == Marker::RegionEnd || marker == Marker::ProgramEnd {
@@ -171,38 +202,50 @@ impl Reader {
                 return self.between().map(Some);
             }
             _ if must_access => return Ok(None),
-            _ => Step::Execute,
+            Record::Cut { instruction: before } => (Step::Execute, plain_until.min(before)),
+            _ => (Step::Execute, plain_until),
         };
-        self.at = Some((id, index + 1));
-        if !branches {
-            return Ok(Some(step));
-        }
-        let outcome = self.outcome(id)?;
-        if let Some(executing) = &mut self.executing {
-            executing.outcome = outcome;
-        }
+        self.begin(id, next);
+        self.at = Some(Place { block: id, next: next + 1, plain_until });
         Ok(Some(step))
+    }
+
+    /// This instruction is the step's; it touches nothing so far.
+    #[inline]
+    fn begin(&mut self, block: BlockId, instruction: u16) {
+        (self.executing, self.outcome) = (Some((block, instruction)), None);
+        self.accesses.clear();
+    }
+
+    #[cold]
+    fn went_back(&self, Place { block, next, .. }: Place, record: Record) -> ModelError {
+        let pc = self.blocks[block.0 as usize].pc;
+        let cause = format!("block {} at {pc:#x} went back behind its instruction {next}: {record:?}", block.0);
+        ModelError::Stream { cause }
     }
 
     /// Where the branch at the end of a block went: to the block that was entered next. An interrupt from the
     /// program into the kernel looks like a branch and is none.
-    fn outcome(&mut self, id: BlockId) -> Result<Option<Outcome>, ModelError> {
-        let Record::Block { block: next } = self.look()? else { return Ok(None) };
+    #[inline]
+    fn outcome(&self, id: BlockId) -> Result<Option<Outcome>, ModelError> {
+        let Some(next) = Record::block_of(self.look()?) else { return Ok(None) };
         let block = &self.blocks[id.0 as usize];
         let Some(entered) = self.blocks.get(next.0 as usize) else { return Ok(None) };
         let same_side = entered.kernel == block.kernel;
         Ok(same_side.then_some(Outcome { next: block.end, target: entered.pc }))
     }
 
+    /// The accesses of the instruction whose first one comes next: something stands behind them.
+    #[inline]
     fn take_accesses(&mut self, first: MemoryAccess, place: u64) -> Result<(), ModelError> {
         let mut next = first;
         loop {
-            self.consume();
+            self.inbox.pop_front();
             let MemoryAccess { store, device, page, .. } = next;
             let address = Hpa::new(next.physical);
             self.accesses.push(LineAccess { address, store, place, device, page });
-            match self.look()? {
-                Record::Access(access) if access.instruction == first.instruction => next = access,
+            match Record::access_of(self.look()?) {
+                Some(access) if access.instruction == first.instruction => next = access,
                 _ => return Ok(()),
             }
         }
@@ -210,7 +253,7 @@ impl Reader {
 
     /// A record that is a step of its own.
     fn between(&mut self) -> Result<Step, ModelError> {
-        let record = self.look()?;
+        let record = decoded(self.look()?);
         self.consume();
         Ok(match record {
             Record::Sync { sequence, .. } => Step::Sync { sequence },
@@ -235,9 +278,21 @@ impl Reader {
     }
 }
 
+fn decoded(words: Words) -> Record {
+    Record::decode(words).expect("what is no record was refused when it came")
+}
+
 impl Feed for Reader {
     #[inline]
     fn next(&mut self) -> Result<Step, ModelError> {
+        if let Some(place) = &mut self.at
+            && place.next < place.plain_until
+        {
+            self.executing = Some((place.block, place.next));
+            place.next += 1;
+            self.accesses.clear();
+            return Ok(Step::Execute);
+        }
         if self.is_starved() {
             return Ok(Step::Starved);
         }
@@ -245,34 +300,34 @@ impl Feed for Reader {
             return Ok(Step::Asleep);
         }
         loop {
-            if let Some((id, index)) = self.at {
-                if let Some(step) = self.in_block(id, index)? {
+            if let Some(place) = self.at {
+                if let Some(step) = self.in_block(place)? {
                     return Ok(step);
                 }
                 self.at = None;
-                let block = &self.blocks[id.0 as usize];
-                if block.pauses && index == block.instructions.len() {
+                let block = &self.blocks[place.block.0 as usize];
+                if block.pauses && usize::from(place.next) == block.instructions.len() {
                     return Ok(Step::Delay { span: PAUSE });
                 }
             }
             self.accesses.clear();
-            let block = match self.look()? {
-                Record::Block { block } => block,
-                // The block before it has ended there.
-                Record::Cut { .. } => {
-                    self.consume();
-                    if self.is_starved() {
-                        return Ok(Step::Starved);
-                    }
-                    continue;
+            let words = self.look()?;
+            let Some(block) = Record::block_of(words) else {
+                if !matches!(decoded(words), Record::Cut { .. }) {
+                    return self.between();
                 }
-                _ => return self.between(),
+                // The block before it has ended there.
+                self.consume();
+                if self.is_starved() {
+                    return Ok(Step::Starved);
+                }
+                continue;
             };
             self.consume();
             if block.0 as usize >= self.blocks.len() {
                 return Err(ModelError::Stream { cause: format!("block {} was never defined", block.0) });
             }
-            self.at = Some((block, 0));
+            self.at = Some(Place { block, next: 0, plain_until: 0 });
             if self.is_starved() {
                 return Ok(Step::Starved);
             }
@@ -280,8 +335,10 @@ impl Feed for Reader {
     }
 
     #[inline]
-    fn execution(&self) -> &Execution {
-        self.executing.as_ref().expect("the last step is to execute it")
+    fn execution(&self) -> Execution<'_> {
+        let (block, index) = self.executing.expect("the last step is to execute it");
+        let Block { ref instructions, kernel, .. } = *self.blocks[block.0 as usize];
+        Execution { instruction: &instructions[usize::from(index)], kernel, outcome: self.outcome }
     }
 
     #[inline]

@@ -69,6 +69,7 @@ impl Replay {
 }
 
 impl RecordSource for Replay {
+    #[inline(always)]
     fn words(&mut self) -> Result<Option<Words>, ModelError> {
         loop {
             match self.trace.next_entry()? {
@@ -82,6 +83,7 @@ impl RecordSource for Replay {
         }
     }
 
+    #[inline(always)]
     fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError> {
         self.words()
     }

@@ -8,24 +8,27 @@ use crate::request::CoreId;
 
 /// An instruction that a step executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Execution {
-    pub instruction: Instruction,
+pub struct Execution<'a> {
+    pub instruction: &'a Instruction,
     /// it is the kernel's
     pub kernel: bool,
     /// where a branch went, if that is known
     pub outcome: Option<Outcome>,
 }
 
-impl Execution {
+impl<'a> Execution<'a> {
     /// One of a program that is no branch.
+    #[inline]
     #[must_use]
-    pub fn of(instruction: Instruction) -> Execution {
+    pub fn of(instruction: &'a Instruction) -> Execution<'a> {
         Execution { instruction, kernel: false, outcome: None }
     }
 }
 
-/// What a core does next.
+/// What a core does next. Its tag has eight bytes, so that it is copied in whole words: a word that is read across two that
+/// have just been written waits for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
 pub enum Step {
     /// Execute the feed's `execution`; the lines it touches are the feed's `accesses`.
     Execute,

@@ -7,6 +7,7 @@
 //! Each load and store is one instruction that touches one line, as vector code of 64 B does. Not modelled: loop
 //! and address arithmetic, which a wide core hides behind memory.
 
+use cxlab_access::Phase;
 use cxlab_kernel::Time;
 
 use super::{Block, Execution, Feed, Instruction, LineAccess, Step};
@@ -109,7 +110,7 @@ impl Prototypes {
 pub struct Synthetic<K> {
     pub kernel: K,
     prototypes: Prototypes,
-    executing: Option<Execution>,
+    executing: Option<Instruction>,
     access: Option<LineAccess>,
     /// how its addresses are translated; `None` where they are physical
     space: Option<AddressSpace>,
@@ -144,13 +145,13 @@ impl<K: Kernel> Feed for Synthetic<K> {
         };
         let page = self.space.as_ref().map(|space| space.page(address));
         self.access = Some(LineAccess { address, store, place: 0, device: false, page });
-        self.executing = Some(Execution::of(instruction));
+        self.executing = Some(instruction);
         Ok(Step::Execute)
     }
 
     #[inline]
-    fn execution(&self) -> &Execution {
-        self.executing.as_ref().expect("the last step is to execute it")
+    fn execution(&self) -> Execution<'_> {
+        Execution::of(self.executing.as_ref().expect("the last step is to execute it"))
     }
 
     #[inline]
@@ -160,6 +161,10 @@ impl<K: Kernel> Feed for Synthetic<K> {
 
     fn answer_sync(&mut self, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
         Ok(())
+    }
+
+    fn reached(&mut self, phase: Phase, _position: u64) {
+        unreachable!("nothing is sampled here, so {phase:?} does not begin")
     }
 
     fn answer_clock(&mut self, _sequence: u64, ps: u64) -> Result<(), ModelError> {

@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use cxlab_access::Phase;
 use cxlab_kernel::Time;
 
 use super::frames::Frames;
@@ -21,7 +22,7 @@ use super::{
 use crate::addr::Hpa;
 use crate::apps::{Act, App};
 use crate::error::ModelError;
-use crate::frontend::{Execution, Feed, Feeds, LineAccess, Prototypes, Step};
+use crate::frontend::{Execution, Feed, Feeds, Instruction, LineAccess, Prototypes, Step};
 use crate::machine::AddressRange;
 use crate::request::NodeId;
 
@@ -41,7 +42,7 @@ pub(super) struct Thread {
     computed: Time,
     /// acts since the last tick
     acts: u32,
-    executing: Option<Execution>,
+    executing: Option<Instruction>,
     access: Option<LineAccess>,
     /// since when the core is in the kernel
     entered: Option<Time>,
@@ -204,7 +205,7 @@ impl Running<'_> {
             Touch::NonTemporal => (self.prototypes.non_temporal(), true),
         };
         self.thread.access = Some(LineAccess { address: line, store, place: 0, device: false, page: None });
-        self.thread.executing = Some(Execution::of(instruction));
+        self.thread.executing = Some(instruction);
         Step::Execute
     }
 
@@ -323,8 +324,8 @@ impl Feed for Running<'_> {
     }
 
     #[inline]
-    fn execution(&self) -> &Execution {
-        self.thread.executing.as_ref().expect("the last step is to execute it")
+    fn execution(&self) -> Execution<'_> {
+        Execution::of(self.thread.executing.as_ref().expect("the last step is to execute it"))
     }
 
     #[inline]
@@ -338,6 +339,10 @@ impl Feed for Running<'_> {
             self.thread.work.push_back(Work::Then(Effect::Scan));
         }
         Ok(())
+    }
+
+    fn reached(&mut self, phase: Phase, _position: u64) {
+        unreachable!("nothing is sampled here, so {phase:?} does not begin")
     }
 
     fn answer_clock(&mut self, _sequence: u64, ps: u64) -> Result<(), ModelError> {

@@ -1,10 +1,11 @@
 //! A feed written by hand: instructions as assembler bytes, and the lines that they touch.
 #![allow(dead_code)] // each test file uses its part
 
+use cxlab_access::Phase;
 use cxlab_kernel::Time;
 use cxlab_model::addr::Hpa;
 use cxlab_model::error::ModelError;
-use cxlab_model::frontend::{Block, Execution, Feed, LineAccess, Outcome, Step};
+use cxlab_model::frontend::{Block, Execution, Feed, Instruction, LineAccess, Outcome, Step};
 use cxlab_model::machine::AddressRange;
 use cxlab_model::{Machine, MachineSpec};
 
@@ -13,7 +14,7 @@ pub const GIB: u64 = 1 << 30;
 /// Steps in order, then the end.
 #[derive(Default)]
 pub struct Script {
-    steps: Vec<(Step, Option<Execution>, Vec<LineAccess>)>,
+    steps: Vec<(Step, Option<(Instruction, Option<Outcome>)>, Vec<LineAccess>)>,
     next: usize,
     pub clock_answers: Vec<Time>,
 }
@@ -31,7 +32,7 @@ impl Script {
     pub fn instruction(&mut self, bytes: &[u8], accesses: &[LineAccess]) -> &mut Self {
         let block = Block::decode(0x40_0000, bytes);
         let [instruction] = *block.instructions else { panic!("{bytes:02x?} is one instruction") };
-        self.steps.push((Step::Execute, Some(Execution::of(instruction)), accesses.to_vec()));
+        self.steps.push((Step::Execute, Some((instruction, None)), accesses.to_vec()));
         self
     }
 
@@ -40,8 +41,8 @@ impl Script {
         self.instruction(&[0x74, 0x10], &[]);
         let next = 0x50_0000 + place * 2;
         let target = if taken { next + 0x10 } else { next };
-        let (_, Some(execution), _) = self.steps.last_mut().unwrap() else { panic!("just pushed") };
-        execution.outcome = Some(Outcome { next, target });
+        let (_, Some((_, outcome)), _) = self.steps.last_mut().unwrap() else { panic!("just pushed") };
+        *outcome = Some(Outcome { next, target });
         self
     }
 
@@ -93,8 +94,9 @@ impl Feed for Script {
         Ok(step)
     }
 
-    fn execution(&self) -> &Execution {
-        self.steps[self.next - 1].1.as_ref().expect("the last step is to execute it")
+    fn execution(&self) -> Execution<'_> {
+        let (instruction, outcome) = self.steps[self.next - 1].1.as_ref().expect("the last step is to execute it");
+        Execution { instruction, kernel: false, outcome: *outcome }
     }
 
     fn accesses(&self) -> &[LineAccess] {
@@ -103,6 +105,10 @@ impl Feed for Script {
 
     fn answer_sync(&mut self, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
         Ok(())
+    }
+
+    fn reached(&mut self, phase: Phase, _position: u64) {
+        unreachable!("no script samples, so {phase:?} does not begin")
     }
 
     fn answer_clock(&mut self, _sequence: u64, ps: u64) -> Result<(), ModelError> {
