@@ -11,10 +11,18 @@ use cxlab_model::{Machine, MachineSpec};
 
 pub const GIB: u64 = 1 << 30;
 
+/// One step: the instruction that it executes, where that went if it is a branch, and the lines that it touches.
+struct Line {
+    step: Step,
+    instruction: Option<Instruction>,
+    outcome: Option<Outcome>,
+    accesses: Vec<LineAccess>,
+}
+
 /// Steps in order, then the end.
 #[derive(Default)]
 pub struct Script {
-    steps: Vec<(Step, Option<(Instruction, Option<Outcome>)>, Vec<LineAccess>)>,
+    steps: Vec<Line>,
     next: usize,
     pub clock_answers: Vec<Time>,
 }
@@ -32,7 +40,8 @@ impl Script {
     pub fn instruction(&mut self, bytes: &[u8], accesses: &[LineAccess]) -> &mut Self {
         let block = Block::decode(0x40_0000, bytes);
         let [instruction] = *block.instructions else { panic!("{bytes:02x?} is one instruction") };
-        self.steps.push((Step::Execute, Some((instruction, None)), accesses.to_vec()));
+        let accesses = accesses.to_vec();
+        self.steps.push(Line { step: Step::Execute, instruction: Some(instruction), outcome: None, accesses });
         self
     }
 
@@ -41,8 +50,7 @@ impl Script {
         self.instruction(&[0x74, 0x10], &[]);
         let next = 0x50_0000 + place * 2;
         let target = if taken { next + 0x10 } else { next };
-        let (_, Some((_, outcome)), _) = self.steps.last_mut().unwrap() else { panic!("just pushed") };
-        *outcome = Some(Outcome { next, target });
+        self.steps.last_mut().expect("just pushed").outcome = Some(Outcome { next, target });
         self
     }
 
@@ -77,7 +85,7 @@ impl Script {
     }
 
     pub fn step(&mut self, step: Step) -> &mut Self {
-        self.steps.push((step, None, Vec::new()));
+        self.steps.push(Line { step, instruction: None, outcome: None, accesses: Vec::new() });
         self
     }
 
@@ -89,18 +97,19 @@ impl Script {
 
 impl Feed for Script {
     fn next(&mut self) -> Result<Step, ModelError> {
-        let step = self.steps.get(self.next).map_or(Step::End, |(step, ..)| *step);
+        let step = self.steps.get(self.next).map_or(Step::End, |line| line.step);
         self.next += 1;
         Ok(step)
     }
 
     fn execution(&self) -> Execution<'_> {
-        let (instruction, outcome) = self.steps[self.next - 1].1.as_ref().expect("the last step is to execute it");
-        Execution { instruction, kernel: false, outcome: *outcome }
+        let line = &self.steps[self.next - 1];
+        let instruction = line.instruction.as_ref().expect("the last step is to execute it");
+        Execution { instruction, kernel: false, outcome: line.outcome }
     }
 
     fn accesses(&self) -> &[LineAccess] {
-        self.steps.get(self.next - 1).map_or(&[], |(.., accesses)| accesses)
+        self.steps.get(self.next - 1).map_or(&[], |line| &line.accesses)
     }
 
     fn answer_sync(&mut self, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
