@@ -10,8 +10,10 @@
 //! vCPU is idle, slot 23 itself raises interrupts: `idle.rs`, `turns.rs`). Time never runs
 //! backwards: what was once shown is a floor for all that follows.
 //!
-//! QEMU's main loop runs timers, too, whenever it happens to wake: it is shown the time up to which the vCPU has run
-//! them, so that each timer rings at its own place in the program, the same in every run.
+//! QEMU's main loop runs timers, too, whenever it happens to wake, and sleeps until the next is due: a microsecond of the
+//! guest's time passes for it in a microsecond of the host's, so that it would wake all the time, for nothing. It is
+//! shown a time a second behind the one up to which the vCPU has run timers: each rings at its own place in the
+//! program, the same in every run, and the main loop sleeps.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -30,6 +32,9 @@ const SET_VIRTUAL_CLOCK: usize = 25;
 const GET_ELAPSED_TICKS: usize = 26;
 const PS_PER_NS: u64 = 1000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
+
+/// How far behind the main loop's clock is: it sleeps for so long at least, unless something else wakes it [ps].
+const MAIN_LOOP_BEHIND: u64 = PS_PER_SECOND as u64;
 
 /// Instructions between two looks at the timers where there is no detail: 10 us at the usual step.
 const FUNCTIONAL_QUANTUM: u64 = 10_000;
@@ -196,7 +201,8 @@ pub fn run_due_timers(vcpu: usize) {
 }
 
 unsafe extern "C" fn virtual_clock() -> i64 {
-    let ps = if MAIN_LOOP.with(|is| *is) { RUN_UNTIL.load(Acquire) } else { now_ps() };
+    let of_main_loop = || RUN_UNTIL.load(Acquire).saturating_sub(MAIN_LOOP_BEHIND);
+    let ps = if MAIN_LOOP.with(|is| *is) { of_main_loop() } else { now_ps() };
     (ps / PS_PER_NS) as i64
 }
 
