@@ -196,7 +196,7 @@ impl<S: RecordSource> Guest<S> {
             }
         }
         let Some((phase, position)) = begins else { return Ok(()) };
-        self.windows().enter(phase, position, Time::ZERO, machine);
+        self.enter(phase, position, Time::ZERO, machine);
         if phase == Phase::Warming { self.warm(machine) } else { Ok(()) }
     }
 
@@ -221,7 +221,7 @@ impl<S: RecordSource> Guest<S> {
                 Record::Define { .. } | Record::Page { .. } => self.define(record)?,
                 Record::Device { service_ps } => self.windows().served(Time::from_ps(service_ps)),
                 Record::Sample { phase, position, idle_ps } => {
-                    self.windows().enter(phase, position, Time::from_ps(idle_ps), machine);
+                    self.enter(phase, position, Time::from_ps(idle_ps), machine);
                     return Ok(());
                 }
                 Record::End => break,
@@ -234,6 +234,12 @@ impl<S: RecordSource> Guest<S> {
 
     fn windows(&mut self) -> &mut Windows {
         self.windows.get_or_insert_default()
+    }
+
+    /// A phase of a sampled run begins.
+    fn enter(&mut self, phase: Phase, position: u64, idle: Time, machine: &Machine) {
+        let warmed = self.warming.instructions;
+        self.windows().enter(phase, position, idle, warmed, machine);
     }
 
     /// Read until some core has what it lacks, then what is at hand.

@@ -39,16 +39,18 @@ pub struct Windows {
     /// where the window that is open began, with the machine's totals there
     open: Option<Window>,
     measured: Vec<Window>,
-    /// how far the run has come on the schedule
+    /// where the last phase began on the schedule, and the instructions before it, timed and warmed
     position: u64,
+    before: u64,
     /// while nothing was timed: all idle, and devices' declared service
     idle: Time,
     device: Time,
 }
 
 impl Windows {
-    /// A phase begins at a position of the schedule; in the one before, where nothing was timed, all were idle for `idle`.
-    pub fn enter(&mut self, phase: Phase, position: u64, idle: Time, machine: &Machine) {
+    /// A phase begins at a position of the schedule, `warmed` instructions (user, kernel) were not timed so far; in the
+    /// one before, where nothing was timed, all were idle for `idle`.
+    pub fn enter(&mut self, phase: Phase, position: u64, idle: Time, warmed: [u64; 2], machine: &Machine) {
         if let Some(begun) = self.open.take() {
             let window = Window { totals: Totals::of(machine), length: position }.since(&begun);
             if window.totals.instructions.all() > 0 {
@@ -56,7 +58,7 @@ impl Windows {
             }
         }
         self.idle += idle;
-        self.position = position;
+        (self.position, self.before) = (position, executed(machine, warmed));
         if phase == Phase::Measured {
             self.open = Some(Window { totals: Totals::of(machine), length: position });
         }
@@ -71,6 +73,8 @@ impl Windows {
     /// sample.
     #[must_use]
     pub fn summary(&self, machine: &Machine, warmed: [u64; 2]) -> (Summary, Value) {
+        // A run that breaks off has come further than where its last phase began: by its instructions, as near as can be told.
+        let position = self.position + (executed(machine, warmed) - self.before);
         let all = Totals::of(machine);
         let cores = all.cores as u64;
         let mut whole = all.clone();
@@ -83,7 +87,7 @@ impl Windows {
                 json!({ "windows": 0, "confidence": CONFIDENCE, "intervals": null, "too_few_windows_for": [] });
             return (whole.summary(machine.spec()), nothing);
         };
-        let estimate = |sum: &Window| whole.told_by(sum, self.position).summary(machine.spec());
+        let estimate = |sum: &Window| whole.told_by(sum, position).summary(machine.spec());
         let summary = estimate(&sum);
         let value = |summary: &Summary| serde_json::to_value(summary).expect("plain data is JSON");
         let others: Vec<_> = self.measured.iter().map(|window| value(&estimate(&sum.since(window)))).collect();
@@ -99,6 +103,11 @@ impl Windows {
         });
         (summary, sampling)
     }
+}
+
+/// Instructions so far, timed and not.
+fn executed(machine: &Machine, warmed: [u64; 2]) -> u64 {
+    Totals::of(machine).instructions.all() + warmed[0] + warmed[1]
 }
 
 impl Window {
