@@ -6,7 +6,7 @@
     detail:      a marker, then redis-benchmark asks for REQUESTS of them at random, from CLIENTS connections
 
 Server and client are unmodified and share two processors; the client's clock is the model's. Both are
-placed. Caches are warm where detail begins. Nine minutes on a busy machine of two cores:
+placed. Caches are warm where detail begins. Eleven minutes on a busy machine of two cores:
 ``.venv/bin/python -m experiments.redis [FOLDER]``.
 """
 
@@ -36,7 +36,7 @@ PLACEMENTS = {
 }
 #: 200 MB of values; the LLC of the machine has 97.5 MiB (data/machines: 8468v-asic).
 KEYS, VALUE_BYTES = 200_000, 1000
-REQUESTS, CLIENTS = 2_000, 50
+REQUESTS, CLIENTS = 10_000, 50
 PORT = 7777
 #: The keys are those that redis-benchmark makes of __rand_int__: twelve digits.
 LOAD = (

@@ -116,8 +116,8 @@ impl Phase {
 pub enum Record {
     /// A block was translated at virtual address `pc`; `length` bytes of code follow [B].
     Define { block: BlockId, pc: u64, length: u16 },
-    /// Execution entered a block.
-    Block { block: BlockId },
+    /// Execution entered a block: at its first instruction, or in the middle of one that repeats, where a phase began.
+    Block { block: BlockId, from: u16 },
     /// An instruction of the current block touched memory.
     Access(MemoryAccess),
     /// A sync point: the reply is the model's time here [ps]. The guest goes on when it has the reply to the one that lies
@@ -213,7 +213,7 @@ impl Record {
     #[inline]
     fn fields(self) -> Words {
         match self {
-            Record::Block { block } => [kind::BLOCK | u64::from(block.0) << 8, 0],
+            Record::Block { block, from } => [kind::BLOCK | u64::from(block.0) << 8 | u64::from(from) << 40, 0],
             Record::Access(access) => access.encode(),
             Record::Define { block, pc, length } => {
                 [kind::DEFINE | u64::from(block.0) << 8 | u64::from(length) << 40, pc]
@@ -250,7 +250,7 @@ impl Record {
     pub fn decode(words: Words) -> Option<Record> {
         let [first, second] = [words[0] >> VCPU_BITS, words[1]];
         Some(match first & KIND {
-            kind::BLOCK => Record::Block { block: BlockId((first >> 8) as u32) },
+            kind::BLOCK => Record::Block { block: BlockId((first >> 8) as u32), from: (first >> 40) as u16 },
             kind::ACCESS => Record::Access(MemoryAccess::decode([first, second])),
             kind::DEFINE => {
                 Record::Define { block: BlockId((first >> 8) as u32), pc: second, length: (first >> 40) as u16 }
@@ -284,12 +284,13 @@ impl Record {
         })
     }
 
-    /// The block, if the words say that one is entered: as `decode`, for those who mostly meet these.
+    /// The block, and from which instruction on, if the words say that one is entered: as `decode`, for those who mostly
+    /// meet these.
     #[inline]
     #[must_use]
-    pub fn block_of(words: Words) -> Option<BlockId> {
+    pub fn block_of(words: Words) -> Option<(BlockId, u16)> {
         let first = words[0] >> VCPU_BITS;
-        (first & KIND == kind::BLOCK).then_some(BlockId((first >> 8) as u32))
+        (first & KIND == kind::BLOCK).then_some((BlockId((first >> 8) as u32), (first >> 40) as u16))
     }
 
     /// The access, if the words are one.

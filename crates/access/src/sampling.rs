@@ -9,8 +9,8 @@
 //! Systematic sampling: one window in each `every` instructions, the first at an offset that the seed draws. Between windows
 //! caches and branch predictor are kept warm functionally (SMARTS; Wunderlich, Wenisch, Falsafi and Hoe, ISCA 2003). A live
 //! guest and a replayed trace share these two types, so both sample alike. An instruction that repeats counts for what
-//! it does: Linux clears a page with one, and a window in a million instructions would hardly ever see that. Not
-//! modelled: windows placed by phases of the program.
+//! it does, and phases begin and end within it: Linux clears a page with one, memcpy moves a megabyte; a window in a million
+//! instructions would hardly ever see that, or be nothing else. Not modelled: windows placed by phases of the program.
 
 use crate::record::Phase;
 
@@ -100,14 +100,16 @@ impl Progress {
         self.position
     }
 
-    /// An instruction that may repeat touches a line: what that counts for.
+    /// An instruction that may repeat touches a line: what that counts for, and the phase that begins with it, if one does.
     #[inline]
-    pub fn repeat(&mut self, instruction: u64, line: u64, store: bool) -> u64 {
+    pub fn repeat(&mut self, instruction: u64, line: u64, store: bool) -> (u64, Option<Phase>) {
         let here = Some((instruction, line));
-        let is_new = std::mem::replace(&mut self.repeated[usize::from(store)], here) != here;
-        let counts = if is_new { REPEATED_LINE } else { 0 };
-        self.position += counts;
-        counts
+        if std::mem::replace(&mut self.repeated[usize::from(store)], here) == here {
+            return (0, None);
+        }
+        let begins = if self.position >= self.ends { self.next() } else { None };
+        self.position += REPEATED_LINE;
+        (REPEATED_LINE, begins)
     }
 
     #[cold]
@@ -213,6 +215,22 @@ mod tests {
             progress.repeat(2, 1000 + word / 8, true);
         }
         assert_eq!(progress.position(), 3 + 2 * 64 * 16);
+    }
+
+    #[test]
+    fn phases_begin_and_end_within_an_instruction_that_repeats() {
+        // A line counts for 16: windows of 4 lines, each with 6 to warm up, in 100 lines.
+        let schedule = Schedule::new(4 * 16, 6 * 16, 100 * 16, 7).unwrap();
+        let mut progress = Progress::new(schedule);
+        progress.enter(1);
+        let mut lines = [0u32; 3];
+        for line in 0..10_000 {
+            progress.repeat(0, line, true);
+            lines[progress.phase() as usize] += 1;
+        }
+        let near = |count: u32, wanted: u32| count.abs_diff(wanted) <= 10;
+        assert!(near(lines[Phase::Measured as usize], 400), "{lines:?}");
+        assert!(near(lines[Phase::Detailed as usize], 600), "{lines:?}");
     }
 
     #[test]

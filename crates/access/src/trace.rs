@@ -20,7 +20,7 @@ use crate::record::{RECORD_BYTES, Record, Words};
 use read_ahead::ReadAhead;
 
 const MAGIC: &[u8; 8] = b"CXLTRACE";
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// The first word of an answer: kind 15 and nothing above it, which no record has.
 const ANSWER: u64 = 15 << 3;
 

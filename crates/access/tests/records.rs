@@ -23,7 +23,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         Just(Forget::Everything),
     ];
     prop_oneof![
-        any::<u32>().prop_map(|id| Record::Block { block: BlockId(id) }),
+        (any::<u32>(), 0..512u16).prop_map(|(id, from)| Record::Block { block: BlockId(id), from }),
         access,
         (any::<u32>(), any::<u64>(), any::<u16>()).prop_map(|(id, pc, length)| Record::Define {
             block: BlockId(id),

@@ -7,7 +7,7 @@ use cxlab_access::{BlockId, Record, Vcpu};
 fn record(path: &std::path::Path, count: u32) {
     let mut writer = TraceWriter::create(path, "machine x").unwrap();
     for id in 0..count {
-        writer.words(Record::Block { block: BlockId(id) }.encode(Vcpu::default())).unwrap();
+        writer.words(Record::Block { block: BlockId(id), from: 0 }.encode(Vcpu::default())).unwrap();
         writer.answer(u64::from(id) * 10).unwrap();
     }
     assert!(!path.exists(), "an unfinished trace does not have its name");
@@ -31,7 +31,7 @@ fn what_is_recorded_is_read() {
     record(&path, 50_000);
     let entries = read(&path).unwrap();
     assert_eq!(entries.len(), 100_000);
-    assert_eq!(entries[84], Entry::Words(Record::Block { block: BlockId(42) }.encode(Vcpu::default())));
+    assert_eq!(entries[84], Entry::Words(Record::Block { block: BlockId(42), from: 0 }.encode(Vcpu::default())));
     assert_eq!(entries[85], Entry::Answer(420));
 }
 

@@ -47,7 +47,8 @@ pub struct Stream {
     next_block: u32,
     turns: Turns,
     syncs: Vec<Syncs>,
-    /// instructions of the block that was entered last
+    /// the block that was entered last, and its instructions
+    entered: BlockId,
     in_block: u64,
     /// questions for the clock so far
     clock_reads: u64,
@@ -116,6 +117,7 @@ impl Stream {
             next_block: 0,
             turns: Turns::new(),
             syncs: vec![Syncs::START; turns::vcpus()],
+            entered: BlockId(0),
             in_block: 0,
             clock_reads: 0,
             last_read_ps: 0,
@@ -237,14 +239,14 @@ impl Stream {
 
     /// Tell which block is next before what is told ahead of it: the last branch led there.
     fn announce(&mut self, vcpu: usize, block: BlockId) {
-        self.push(vcpu, Record::Block { block });
+        self.push(vcpu, Record::Block { block, from: 0 });
         self.push(vcpu, Record::Cut { instruction: 0 });
     }
 
     #[inline]
     fn block(&mut self, vcpu: usize, entered: BlockData) {
         let (block, instructions) = (entered.id(), entered.instructions());
-        self.push(vcpu, Record::Block { block });
+        self.push(vcpu, Record::Block { block, from: 0 });
         self.last = [None; 2];
         self.in_block = instructions;
         self.turns.execute(vcpu, instructions, entered.pauses());

@@ -211,7 +211,7 @@ impl<S: RecordSource> Guest<S> {
                     self.warming.access(index, access, &self.blocks, machine);
                     continue;
                 }
-                if Record::block_of(words).is_some_and(|block| self.warming.enter(index, block, machine)) {
+                if Record::block_of(words).is_some_and(|entered| self.warming.enter(index, entered, machine)) {
                     continue;
                 }
             }

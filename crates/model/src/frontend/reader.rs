@@ -228,7 +228,7 @@ impl Reader {
     /// program into the kernel looks like a branch and is none.
     #[inline]
     fn outcome(&self, id: BlockId) -> Result<Option<Outcome>, ModelError> {
-        let Some(next) = Record::block_of(self.look()?) else { return Ok(None) };
+        let Some((next, _)) = Record::block_of(self.look()?) else { return Ok(None) };
         let block = &self.blocks[id.0 as usize];
         let Some(entered) = self.blocks.get(next.0 as usize) else { return Ok(None) };
         let same_side = entered.kernel == block.kernel;
@@ -312,7 +312,7 @@ impl Feed for Reader {
             }
             self.accesses.clear();
             let words = self.look()?;
-            let Some(block) = Record::block_of(words) else {
+            let Some((block, from)) = Record::block_of(words) else {
                 if !matches!(decoded(words), Record::Cut { .. }) {
                     return self.between();
                 }
@@ -327,7 +327,7 @@ impl Feed for Reader {
             if block.0 as usize >= self.blocks.len() {
                 return Err(ModelError::Stream { cause: format!("block {} was never defined", block.0) });
             }
-            self.at = Some(Place { block, next: 0, plain_until: 0 });
+            self.at = Some(Place { block, next: from, plain_until: 0 });
             if self.is_starved() {
                 return Ok(Step::Starved);
             }

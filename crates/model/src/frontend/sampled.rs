@@ -93,12 +93,17 @@ impl Sampled {
         if let Record::Access(access) = record
             && self.repeats(access.instruction)
         {
-            self.progress.repeat(access.instruction.into(), access.physical / LINE_BYTES, access.store);
+            let before = self.progress.phase();
+            let line = access.physical / LINE_BYTES;
+            if let (_, Some(phase)) = self.progress.repeat(access.instruction.into(), line, access.store) {
+                self.follow(before, phase);
+                self.tell(Record::Block { block: self.block, from: access.instruction });
+            }
         }
         match record {
             Record::Define { pc, length, .. } => self.define(words, pc, usize::from(length), record.payload_records()),
             Record::Page { .. } => self.copy(words, record.payload_records(), "a page").map(drop),
-            Record::Block { block } => self.enter(block),
+            Record::Block { block, .. } => self.enter(block),
             Record::Sample { .. } => Err(ModelError::Stream { cause: "the recorded run was sampled already".into() }),
             Record::Mark { marker } => {
                 self.mark(marker);
@@ -154,11 +159,11 @@ impl Sampled {
         let before = self.progress.phase();
         if let Some(phase) = self.progress.enter(length) {
             // Where the last branch led is told before the phase.
-            self.tell(Record::Block { block });
+            self.tell(Record::Block { block, from: 0 });
             self.tell(Record::Cut { instruction: 0 });
             self.follow(before, phase);
         }
-        self.tell(Record::Block { block });
+        self.tell(Record::Block { block, from: 0 });
         Ok(())
     }
 

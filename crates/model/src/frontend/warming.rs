@@ -59,11 +59,11 @@ impl Warming {
         self.at = Default::default();
     }
 
-    /// `vcpu` enters a block: whether it is known.
+    /// `vcpu` enters a block, from an instruction on: whether it is known.
     #[inline]
-    pub fn enter(&mut self, vcpu: usize, block: BlockId, machine: &mut Machine) -> bool {
+    pub fn enter(&mut self, vcpu: usize, (block, from): (BlockId, u16), machine: &mut Machine) -> bool {
         let Some(entered) = self.shapes.get(block.0 as usize) else { return false };
-        let mut instructions = u64::from(entered.instructions);
+        let mut instructions = u64::from(entered.instructions.saturating_sub(from));
         if let Some(left) = self.at[vcpu].replace(block) {
             let left = &self.shapes[left.0 as usize];
             // QEMU has come back to it: it goes on, and was counted.

@@ -55,7 +55,7 @@ impl Windows {
     pub fn enter(&mut self, phase: Phase, position: u64, idle: Time, warmed: [u64; 2], machine: &Machine) {
         if let Some(begun) = self.open.take() {
             let window = Window { totals: Totals::of(machine), length: position }.since(&begun);
-            if window.totals.instructions.all() > 0 {
+            if window.length > 0 {
                 self.measured.push(window);
             }
         }
@@ -186,7 +186,8 @@ fn moment(values: &[f64], power: i32) -> f64 {
     values.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / count
 }
 
-/// The interval of a figure whose estimates with one window left out are these; `None` of fewer than two.
+/// The interval of a figure, which cannot be negative, whose estimates with one window left out are these; `None` of fewer
+/// than two.
 fn interval(estimate: f64, others: &[f64]) -> Option<(f64, f64)> {
     let count = others.len() as f64;
     let student = StudentsT::new(0.0, 1.0, count - 1.0).ok().filter(|_| count >= 2.0)?;
@@ -195,7 +196,7 @@ fn interval(estimate: f64, others: &[f64]) -> Option<(f64, f64)> {
     let spread = (moment(others, 2) * count * (count - 1.0)).sqrt();
     let skewness = -moment(others, 3) / moment(others, 2).powf(1.5);
     let reach = |least: f64| spread * skewed(least, skewness, count);
-    Some((estimate - reach(least), estimate - reach(-least)))
+    Some(((estimate - reach(least)).max(0.0), estimate - reach(-least)))
 }
 
 /// How far the mean of `count` values of this skewness is from the truth, where that of values without any is as far as

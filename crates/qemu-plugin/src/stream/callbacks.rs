@@ -115,7 +115,7 @@ pub unsafe extern "C" fn on_repeat(vcpu: u32, info: api::MemoryInfo, address: u6
     if mode::tells() {
         // SAFETY: `info` is that of this callback.
         let store = unsafe { api::qemu_plugin_mem_is_store(info) };
-        let is_new = with(|stream| stream.repeat(instruction as u64, address >> 6, store));
+        let is_new = with(|stream| stream.repeat(vcpu as usize, instruction as u16, address >> 6, store));
         // QEMU moves a byte at a time: only the first of a line is news to the caches.
         if !is_new && mode::now() == Mode::Warming {
             return;

@@ -135,6 +135,7 @@ impl Stream {
     #[inline]
     pub(super) fn step(&mut self, vcpu: usize, entered: BlockData) {
         let instructions = entered.instructions();
+        self.entered = entered.id();
         if let Some(progress) = &mut self.warming.progress
             && !self.warming.before_region
         {
@@ -202,7 +203,7 @@ impl Stream {
     }
 
     fn warm_block(&mut self, vcpu: usize, block: BlockId, instructions: u64) {
-        self.push(vcpu, Record::Block { block });
+        self.push(vcpu, Record::Block { block, from: 0 });
         self.warming.instructions += instructions;
         if self.warming.instructions - self.warming.looked >= QUANTUM {
             self.warming.looked = self.warming.instructions;
@@ -214,13 +215,20 @@ impl Stream {
         }
     }
 
-    /// An instruction that may repeat touches a line (virtual address / 64): whether it has not done so just before.
+    /// An instruction that may repeat touches a line (virtual address / 64), in the phase that the schedule says: whether it
+    /// has not done so just before.
     #[inline]
-    pub(super) fn repeat(&mut self, instruction: u64, line: u64, store: bool) -> bool {
+    pub(super) fn repeat(&mut self, vcpu: usize, instruction: u16, line: u64, store: bool) -> bool {
         let Some(progress) = self.warming.progress.as_mut().filter(|_| !self.warming.before_region) else {
             return true;
         };
-        let counts = progress.repeat(instruction, line, store);
+        let before = progress.phase();
+        let (counts, begins) = progress.repeat(instruction.into(), line, store);
+        if let Some(phase) = begins {
+            self.follow(vcpu, before, phase);
+            self.push(vcpu, Record::Block { block: self.entered, from: instruction });
+            self.last = [None; 2];
+        }
         let passed = if mode::in_detail() { &mut self.warming.detailed } else { &mut self.warming.instructions };
         *passed += counts;
         counts > 0

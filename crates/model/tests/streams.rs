@@ -1,14 +1,15 @@
-//! A sampled run whose stream breaks off, as when its user interrupts it, is told as far as it came.
+//! What a guest's stream tells of a sampled run, record by record.
 
 mod support;
 
 use std::collections::VecDeque;
 
-use cxlab_access::record::{RECORD_BYTES, Words};
+use cxlab_access::record::{MemoryAccess, RECORD_BYTES, Words};
 use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::{BlockId, Phase, Record, Vcpu};
 use cxlab_model::error::ModelError;
 use cxlab_model::frontend::{Guest, RecordSource};
+use cxlab_model::summary::Summary;
 use support::machine;
 
 /// Records, then nothing.
@@ -32,7 +33,7 @@ impl Told {
     }
 
     fn execute(&mut self, block: u32, times: u32) {
-        (0..times).for_each(|_| self.tell(Record::Block { block: BlockId(block) }));
+        (0..times).for_each(|_| self.tell(Record::Block { block: BlockId(block), from: 0 }));
     }
 }
 
@@ -60,8 +61,35 @@ impl RecordSource for Told {
     }
 }
 
+/// What the model makes of it.
+fn sampled(told: Told) -> Summary {
+    let mut machine = machine("8468v-asic");
+    let mut guest = Guest::new(told, 1);
+    guest.run(&mut machine, |_| Ok(())).unwrap();
+    guest.sampled(&machine).unwrap().0
+}
+
 #[test]
-fn it_has_the_time_of_all_that_was_executed() {
+fn a_phase_may_begin_within_an_instruction_that_repeats() {
+    let mut told = Told::default();
+    // Two adds and `rep lodsb`, of which eight lines are left.
+    told.define(0, 0x40_0000, &[0x48, 0x01, 0xdb, 0x48, 0x01, 0xdb, 0xf3, 0xac]);
+    told.tell(Record::Sample { phase: Phase::Measured, position: 0, idle_ps: 0 });
+    told.tell(Record::Block { block: BlockId(0), from: 2 });
+    for line in 0..8 {
+        let physical = 0x10_0000 + line * 64;
+        let load = MemoryAccess { instruction: 2, size_log2: 0, store: false, physical, page: None, device: false };
+        told.tell(Record::Access(load));
+    }
+    told.tell(Record::Settle { sequence: 1 });
+    told.tell(Record::Sample { phase: Phase::Detailed, position: 8 * 16, idle_ps: 0 });
+    told.tell(Record::End);
+    let summary = sampled(told);
+    assert_eq!((summary.instructions.user, summary.nodes["dram"].loads), (1, 8), "the adds were executed before");
+}
+
+#[test]
+fn a_run_that_breaks_off_has_the_time_of_all_that_was_executed() {
     const SERIAL_ADDS: u32 = 10;
     let mut told = Told::default();
     told.define(0, 0x40_0000, &[0x48, 0x01, 0xdb].repeat(SERIAL_ADDS as usize));
@@ -69,10 +97,7 @@ fn it_has_the_time_of_all_that_was_executed() {
     told.execute(0, 1000);
     told.tell(Record::Sample { phase: Phase::Warming, position: 10_000, idle_ps: 0 });
     told.execute(0, 19_000);
-    let mut machine = machine("8468v-asic");
-    let mut guest = Guest::new(told, 1);
-    guest.run(&mut machine, |_| Ok(())).unwrap();
-    let (summary, _) = guest.sampled(&machine).unwrap();
+    let summary = sampled(told);
     // Each add waits for the one before: a cycle each, at the 8468V's 3.8 GHz.
     let wanted = f64::from(20_000 * SERIAL_ADDS) / 3.8e9;
     assert_eq!(summary.instructions.user, 200_000);
