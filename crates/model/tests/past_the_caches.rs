@@ -192,6 +192,24 @@ fn a_changed_line_is_written_by_a_flush_and_by_a_clwb_which_keeps_it() {
 }
 
 #[test]
+fn a_flush_waits_for_the_line_that_the_store_ahead_of_it_has_asked_for() {
+    // Intel SDM vol. 2, CLFLUSH and CLWB: ordered behind older stores to their line.
+    for (keeps, reads) in [(false, 2), (true, 1)] {
+        let (machine, _) = run(MACHINE, |script| {
+            for line in 0..LINES {
+                script.store(line * 64);
+                if keeps { clwb(script, line * 64) } else { clflush(script, line * 64) }
+            }
+            mfence(script);
+            for line in 0..LINES {
+                script.independent_load(line * 64);
+            }
+        });
+        assert_eq!(traffic(&machine)[0], (reads * LINES * 64, LINES * 64), "keeps: {keeps}");
+    }
+}
+
+#[test]
 fn nobody_waits_for_a_prefetch_and_its_line_is_there() {
     let prefetch = |script: &mut Script, address: u64| {
         script.instruction(&[0x0f, 0x18, 0x09], &[load(address)]); // prefetcht0 [rcx]
