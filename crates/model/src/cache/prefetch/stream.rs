@@ -41,15 +41,13 @@ pub struct Streams {
     table: Box<[Stream]>,
     /// the one that was advanced last
     current: usize,
-    /// the one that was refused lines last
-    short: Option<usize>,
     distance: u32,
     accesses: u64,
 }
 
 impl Streams {
     pub fn new(streams: usize, distance: u32) -> Streams {
-        Streams { table: vec![Stream::default(); streams].into(), current: 0, short: None, distance, accesses: 0 }
+        Streams { table: vec![Stream::default(); streams].into(), current: 0, distance, accesses: 0 }
     }
 
     pub fn missed(&mut self, line: Hpa) -> Wanted {
@@ -103,13 +101,6 @@ impl Streams {
 
     pub fn refused(&mut self, count: u32) {
         self.table[self.current].ahead -= count;
-        self.short = Some(self.current);
-    }
-
-    pub fn resume(&mut self) -> Wanted {
-        let Some(short) = self.short.take() else { return Wanted::default() };
-        self.current = short;
-        self.run_ahead()
     }
 }
 
@@ -137,16 +128,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_may_go_down_and_what_was_refused_is_wanted_again() {
+    fn a_stream_may_go_down_and_what_was_refused_is_wanted_at_the_next_look_up() {
         let mut streams = Streams::new(32, 4);
         for number in [1000, 999] {
             streams.missed(Hpa::new(number * 64));
         }
         assert_eq!(lines(streams.missed(Hpa::new(998 * 64))), [997, 996]);
         streams.refused(1);
-        assert_eq!(lines(streams.resume()), [996, 995]);
-        assert!(lines(streams.resume()).is_empty());
-        streams.refused(2);
         assert_eq!(lines(streams.missed(Hpa::new(997 * 64))), [996, 995]);
     }
 
