@@ -3,7 +3,8 @@
 Programs of tests/programs are recorded once and replayed under valgrind's callgrind, which counts every
 instruction of the model and nothing of Python's start. An instruction belongs to the part whose source line
 it is of, inlined or not; Rust's own library counts for the function that it is inlined into. Instructions
-are not seconds: what waits for this host's caches is not seen, nor the thread that unpacks the trace.
+are not seconds: what waits for this host's caches is not seen, nor the thread that unpacks the trace. Two
+minutes.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cxlab.bench.result import console
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 SOURCES = Path("tests/programs")
-#: Program, its arguments, what it is: work in the caches, and work that waits for memory.
-PROGRAMS = (("qsort", "20000", "sorts 80 kB"), ("triad", str(3 << 20), "three arrays, 3 MiB"))
+#: Program and its argument: work in the caches (80 kB are sorted), work that waits for memory (3 x 3 MiB).
+PROGRAMS = (("qsort", "20000"), ("triad", str(3 << 20)))
 #: The model's own function that is all of a replay.
 COUNTED = "_model::job::replay"
 #: Functions that are named.
@@ -111,8 +112,8 @@ def parts_table(profiles: dict[str, Profile]) -> Table:
     """Shares, and instructions for each of the guest's."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("part")
-    for what in profiles:
-        table.add_column(what, justify="right")
+    for name in profiles:
+        table.add_column(name, justify="right")
     together: Counter[str] = sum((each.parts for each in profiles.values()), Counter())
     rest = [0.0] * len(profiles)
     for part, _ in together.most_common():
@@ -124,7 +125,7 @@ def parts_table(profiles: dict[str, Profile]) -> Table:
     table.add_row("the rest", *(f"{share:.1%}" for share in rest))
     table.add_section()
     each_costs = (f"{each.host / each.guest:,.0f}" for each in profiles.values())
-    table.add_row("instructions for each of the guest's", *each_costs)
+    table.add_row("for each instruction of the guest", *each_costs)
     return table
 
 
@@ -140,15 +141,12 @@ def functions_table(found: Profile) -> Table:
 
 def main() -> int:
     """Profile each, print the parts, then the functions of the first."""
-    console = Console(highlight=False)
-    with tempfile.TemporaryDirectory() as folder, console.status("counting ..."):
-        profiles = {
-            f"{name} ({what})": profile(Path(folder), name, argument) for name, argument, what in PROGRAMS
-        }
-    console.print(parts_table(profiles))
-    what, first = next(iter(profiles.items()))
-    console.print(what)
-    console.print(functions_table(first))
+    out = console()
+    with tempfile.TemporaryDirectory() as folder, out.status("counting ..."):
+        profiles = {name: profile(Path(folder), name, argument) for name, argument in PROGRAMS}
+    out.print("instructions of the model, by part", parts_table(profiles))
+    name, first = next(iter(profiles.items()))
+    out.print(f"{name}, by function", functions_table(first))
     return 0
 
 
