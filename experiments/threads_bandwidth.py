@@ -2,9 +2,10 @@
 
 The machine is EuroSys'24's (Tang et al.), its loads as Intel MLC has them: threads that read in order at
 full speed, and one thread in a random chase, which tells how long a line takes. Bandwidth x latency / 64 B,
-by Little's law, is how many lines are on their way; without prefetchers a thread cannot have more of them
-than it has fill buffers. Calibrated are the peaks of 16 threads and one thread's from CXL memory: that one
-sets how many lines the prefetchers bring into the LLC. All other rows are predictions.
+by Little's law, is how many lines are on their way (at most: a chase finds no row open, a stream does);
+without prefetchers a thread cannot have more of them than it has fill buffers. Calibrated are the peaks of 16
+threads and one thread's from CXL memory: that one sets how many lines the prefetchers bring into the LLC. All
+other rows are predictions.
 ``.venv/bin/python -m experiments.threads_bandwidth [--reference FOLDER] [--plot FILE]``: half a minute.
 """
 
