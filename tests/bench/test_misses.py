@@ -8,7 +8,7 @@ from cxlab.bench.figures import shipped
 from cxlab.bench.request import Placement, Workload
 
 STREAMS = ("DMS-005", "DMS-003")
-MEMO = ("M23-029", "M23-030", "M23-039")
+MEMO = ("M23-029", "M23-030", "M23-039", "M23-040")
 #: Missed once (MIS-3).
 MET = ("DMS-045-copy", "DMS-045-scale", "DMS-045-add", "DMS-045")
 FIGURES = {figure.id: figure for figure in shipped()}

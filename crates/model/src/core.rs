@@ -395,7 +395,7 @@ impl Core {
             self.buffer_returned(now, uncore);
             Waiters::default()
         };
-        self.resume_prefetch(now, uncore)?;
+        self.overtake(now, uncore);
         self.wake(waiters, now, uncore)
     }
 }

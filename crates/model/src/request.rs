@@ -120,6 +120,8 @@ pub struct Request {
     pub grant: LineState,
     /// who waits behind it for the same line
     pub behind: Option<RequestKey>,
+    /// whose core hears of it once the home agent of the other socket has it
+    pub answers: Option<RequestKey>,
     /// it has an entry of the home agent's table of requests, so it goes to memory
     pub entered: bool,
     /// when the core had the address
@@ -156,6 +158,7 @@ impl Request {
             slice,
             grant: LineState::Exclusive,
             behind: None,
+            answers: None,
             entered: false,
             born,
             last: born,

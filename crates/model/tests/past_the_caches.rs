@@ -138,7 +138,11 @@ fn a_line_that_was_cached_is_no_longer() {
 
 /// All slices of the LLC at one place: a line is at one of them, and the host file has their mean.
 fn run_flat(write: impl FnOnce(&mut Script)) -> (Machine, Vec<Time>) {
-    let mut spec = MachineSpec::load(MACHINE).unwrap();
+    run_flat_on(MACHINE, write)
+}
+
+fn run_flat_on(machine: &str, write: impl FnOnce(&mut Script)) -> (Machine, Vec<Time>) {
+    let mut spec = MachineSpec::load(machine).unwrap();
     (spec.host.mesh.hop_across.value, spec.host.mesh.hop_along.value) = (Time::ZERO, Time::ZERO);
     run_on(machine_of(spec), write)
 }
@@ -157,6 +161,29 @@ fn a_fence_waits_for_what_gathers_and_an_sfence_holds_stores_back_only() {
     // To the home agent and back, as an LLC hit, then mfence's own 33 cycles.
     let expected = LLC_NS + 33.0 / 3.8;
     assert!((time(mfence) - expected).abs() < 3.0, "{} of {expected}", time(mfence));
+}
+
+#[test]
+fn what_goes_to_the_other_socket_is_acknowledged_by_the_home_agent_there() {
+    const REMOTE: &str = "8468v-remote";
+    let link = MachineSpec::load(REMOTE).unwrap().socket_link.unwrap();
+    let mesh = MachineSpec::load(REMOTE).unwrap().host.mesh;
+    let round = *mesh.home_to_memory + *link.flight + link.serialise(*link.data) + *link.coherence_check;
+    let back = link.serialise(*link.request) + *link.flight + *mesh.home_to_memory;
+    let expected = LLC_NS + (round + back).as_ns() + 33.0 / 3.8;
+    let writes: [fn(&mut Script); 2] = [|script| store_word(script, GIB), |script| clflush(script, 2 * GIB - 64)];
+    for write in writes {
+        let (_, times) = run_flat_on(REMOTE, |script| {
+            script.store(2 * GIB - 64);
+            mfence(script);
+            script.settle();
+            write(script);
+            mfence(script);
+            script.free_move().settle();
+        });
+        let taken = (times[1] - times[0]).as_ns();
+        assert!((taken - expected).abs() < 3.0, "{taken} of {expected}");
+    }
 }
 
 #[test]
@@ -180,6 +207,24 @@ fn a_changed_line_is_written_by_a_flush_and_by_a_clwb_which_keeps_it() {
             }
             mfence(script);
             for line in 0..LINES {
+                if keeps { clwb(script, line * 64) } else { clflush(script, line * 64) }
+            }
+            mfence(script);
+            for line in 0..LINES {
+                script.independent_load(line * 64);
+            }
+        });
+        assert_eq!(traffic(&machine)[0], (reads * LINES * 64, LINES * 64), "keeps: {keeps}");
+    }
+}
+
+#[test]
+fn a_flush_waits_for_the_line_that_the_store_ahead_of_it_has_asked_for() {
+    // Intel SDM vol. 2, CLFLUSH and CLWB: ordered behind older stores to their line.
+    for (keeps, reads) in [(false, 2), (true, 1)] {
+        let (machine, _) = run(MACHINE, |script| {
+            for line in 0..LINES {
+                script.store(line * 64);
                 if keeps { clwb(script, line * 64) } else { clflush(script, line * 64) }
             }
             mfence(script);

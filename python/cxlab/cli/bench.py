@@ -4,7 +4,7 @@ latency          one chase, where its time goes; over buffers of given sizes: la
 loaded-latency   Intel MLC's: load threads at an inject delay, one latency thread; --sweep gives the curve
 bandwidth        all threads at full speed
 stream           the four kernels of STREAM
-memo             ld, nt-ld, st, nt-st, 16 at a time (MICRO'23)
+memo             ld, nt-ld, st (alone, and with clwb), nt-st, 16 at a time (MICRO'23)
 embedding        embedding reduction with 12 and 48 threads (MERCI)
 mess             loaded latency over a family of mixes
 """
@@ -273,7 +273,8 @@ def embedding(
 
 
 @command.command(
-    "memo", help="ld, nt-ld, st, nt-st: 16 random accesses to flushed lines, time over 16 (MICRO'23)."
+    "memo",
+    help="ld, nt-ld, st, st-wb (with clwb), nt-st: 16 random accesses to flushed lines, over 16 (MICRO'23).",
 )
 @where
 @paged
@@ -285,11 +286,11 @@ def memo(
     pages: str,
     page_tables: str | None,
 ) -> None:
-    """Four points."""
+    """A point for each instruction."""
     workload = Workload(
         machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables
     )
-    each("memo", workload, "instruction", ("ld", "nt-ld", "st", "nt-st"), json_file)
+    each("memo", workload, "instruction", ("ld", "nt-ld", "st", "st-wb", "nt-st"), json_file)
 
 
 @command.command("mess", help="Loaded latency over a family of mixes (Esmaili-Dokht et al., MICRO'24).")

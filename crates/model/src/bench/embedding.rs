@@ -1,8 +1,9 @@
 //! Embedding reduction: rows of a table, drawn at random, are added up to one row a query.
 //!
 //! A row is 64 floats, four lines; a query gathers 80 rows and stores their sum. Source: MERCI (Lee et al., ASPLOS 2021,
-//! DOI 10.1145/3445814.3446717), of which CXL-DMSim runs the reduction; sizes of rows and queries are assumptions of that
-//! order. Not modelled: popular rows, memoised sums, arithmetic, which loads hide.
+//! DOI 10.1145/3445814.3446717), of which CXL-DMSim runs the reduction: EMBEDDING_DIM in its utils.h (SNU-ARC/MERCI); rows of
+//! a query depend on its data, 80 are an assumption of their order. Not modelled: popular rows, memoised sums, the barrier
+//! at the end, arithmetic, which loads hide.
 
 use cxlab_kernel::Stream;
 

@@ -118,6 +118,9 @@ pub enum Instruction {
     NonTemporalLoad,
     #[serde(rename = "st")]
     Store,
+    /// a store, then clwb of its line: `st` of the latency test in MICRO'23's artifact
+    #[serde(rename = "st-wb")]
+    StoreAndWriteBack,
     #[serde(rename = "nt-st")]
     NonTemporalStore,
 }

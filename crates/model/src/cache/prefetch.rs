@@ -116,7 +116,7 @@ impl Prefetchers {
         self.streams.missed(line)
     }
 
-    /// Of the last lines wanted by [`Prefetchers::missed`], so many were not asked for: they are wanted again.
+    /// Of the last lines wanted by [`Prefetchers::missed`], so many were not asked for: they are wanted at its next access.
     pub fn refused(&mut self, count: u32) {
         self.streams.refused(count);
     }
@@ -124,10 +124,5 @@ impl Prefetchers {
     /// Whether a stream has come past the line, or will.
     pub fn follows(&self, line: Hpa) -> bool {
         self.streams.follow(line)
-    }
-
-    /// A line under way has come, so that there is room for another: what was refused last.
-    pub fn resume(&mut self) -> Wanted {
-        self.streams.resume()
     }
 }

@@ -41,6 +41,10 @@ impl Core {
                     self.stores.filled(number, at);
                     continue;
                 }
+                Waiter::Flush(number) => {
+                    self.flush_behind(number, at, uncore)?;
+                    continue;
+                }
                 Waiter::Walk(place) => {
                     self.entry_came(place, at, &mut lists, uncore)?;
                     continue;

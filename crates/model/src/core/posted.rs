@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use cxlab_kernel::{Grant, Time};
 
 use super::order::StoreNumber;
+use super::window::Waiter;
 use super::write_combining::Combined;
 use super::{Core, Pause, RequestKey, Uncore, Wait};
 use crate::addr::Hpa;
@@ -24,6 +25,8 @@ pub struct Posted {
     waiting: VecDeque<(RequestKey, StoreNumber)>,
     /// fences that wait for all that is under way
     fences: Vec<StoreNumber>,
+    /// flushes and write-backs that wait for their line; they count as under way
+    behind: Vec<(StoreNumber, Hpa, Op)>,
 }
 
 impl Posted {
@@ -43,6 +46,18 @@ impl Posted {
 
     pub fn fence(&mut self, store: StoreNumber) {
         self.fences.push(store);
+    }
+
+    fn wait_behind(&mut self, store: StoreNumber, line: Hpa, op: Op) {
+        self.under_way += 1;
+        self.behind.push((store, line, op));
+    }
+
+    fn go_on(&mut self, store: StoreNumber) -> (Hpa, Op) {
+        let place = self.behind.iter().position(|(waiting, ..)| *waiting == store).expect("it waits for its line");
+        self.under_way -= 1;
+        let (_, line, op) = self.behind.swap_remove(place);
+        (line, op)
     }
 }
 
@@ -64,7 +79,8 @@ impl Core {
         self.post_combined(combined, Some(store), at, uncore)
     }
 
-    /// A flush or write-back is committed: whether it waits for a fill buffer.
+    /// A flush or write-back is committed: whether it waits, for a fill buffer or for a line that is on its way here. It is
+    /// ordered behind older stores to its line (Intel SDM vol. 2, CLFLUSH and CLWB).
     pub(super) fn flush<U: Uncore>(
         &mut self,
         store: StoreNumber,
@@ -73,6 +89,11 @@ impl Core {
         at: Time,
         uncore: &mut U,
     ) -> Result<bool, ModelError> {
+        if let Some(waiters) = self.misses.join(line, false) {
+            *waiters = self.window.link(Waiter::Flush(store), *waiters);
+            self.posted.wait_behind(store, line, op);
+            return Ok(true);
+        }
         self.stats.flushes.increment();
         if let Some(combined) = self.combining.give_up(line) {
             self.post_combined(combined, None, at, uncore)?;
@@ -83,6 +104,20 @@ impl Core {
             uncore.cleaned(line, at);
         }
         self.post(line, op, Some(store), at, uncore)
+    }
+
+    /// The line that a flush or write-back waited for has come at `at`.
+    pub(super) fn flush_behind<U: Uncore>(
+        &mut self,
+        store: StoreNumber,
+        at: Time,
+        uncore: &mut U,
+    ) -> Result<(), ModelError> {
+        let (line, op) = self.posted.go_on(store);
+        if !self.flush(store, line, op, at, uncore)? {
+            self.stores.filled(store, at);
+        }
+        Ok(())
     }
 
     /// A line leaves its write-combining buffer: whether `store` waits for that.

@@ -71,18 +71,10 @@ impl Core {
         self.stream(streamed, at, uncore)
     }
 
-    /// A line has come: a stream that was refused room goes on.
-    pub(super) fn resume_prefetch<U: Uncore>(&mut self, now: Time, uncore: &mut U) -> Result<(), ModelError> {
-        let Some(ahead) = &mut self.prefetch else { return Ok(()) };
-        let wanted = ahead.prefetchers.resume();
-        self.overtake(now, uncore);
-        self.stream(wanted, now, uncore)
-    }
-
     /// A load that waits for a fill buffer finds its line in L2 later, if a stream asks for it meanwhile.
-    fn overtake<U: Uncore>(&mut self, at: Time, uncore: &mut U) {
+    pub(super) fn overtake<U: Uncore>(&mut self, at: Time, uncore: &mut U) {
         while let Some(Waiting { key, awaited: Some(line) }) = self.misses.first_waiting() {
-            let ahead = self.prefetch.as_mut().expect("only with prefetchers");
+            let Some(ahead) = self.prefetch.as_mut() else { return };
             let level = ahead.room(self.misses.held());
             let Some(level) = level.filter(|_| ahead.prefetchers.follows(line)) else { return };
             if uncore.congested(line, level) {

@@ -23,6 +23,8 @@ pub enum Waiter {
     Address(Sequence),
     Data(Sequence),
     Store(StoreNumber),
+    /// a flush or write-back of the line
+    Flush(StoreNumber),
     /// a walk of the page tables, by its place
     Walk(usize),
 }

@@ -165,8 +165,9 @@ impl Shared {
         let port = self.nodes[usize::from(self.requests[key].node.0)].first_port();
         let cxl = matches!(self.ports[usize::from(port.0)], Port::Cxl(..));
         if !cxl {
-            let at = now + link.coherence_check + link.mesh;
-            self.queue.schedule(at, Event::Memory(key));
+            let (known, there) = (now + link.coherence_check, now + link.coherence_check + link.mesh);
+            self.acknowledge(known, key);
+            self.queue.schedule(there, Event::Memory(key));
         } else if link.snoop_filter.take(key) == Grant::Now {
             self.tracked(now, key);
         } else {
@@ -177,7 +178,19 @@ impl Shared {
     /// The remote snoop filter has an entry for the request.
     fn tracked(&mut self, now: Time, key: RequestKey) {
         let link = self.socket_link.as_ref().expect("it came over the link");
-        self.queue.schedule(now + link.look_up + link.mesh, Event::Memory(key));
+        let (known, there) = (now + link.look_up, now + link.look_up + link.mesh);
+        self.acknowledge(known, key);
+        self.queue.schedule(there, Event::Memory(key));
+    }
+
+    /// The other socket's home agent has what is written, at `at`: back to whose core waits for that.
+    fn acknowledge(&mut self, at: Time, key: RequestKey) {
+        let Some(asker) = self.requests[key].answers.take() else { return };
+        let crossed = self.requests[key].last();
+        let asker_request = &mut self.requests[asker];
+        asker_request.stamp(Stage::SocketLinkOut, crossed);
+        asker_request.stamp(Stage::RemoteHome, at);
+        self.queue.schedule(at, Event::CrossBack(asker));
     }
 
     /// A request reaches its memory controller or root port.
@@ -260,7 +273,7 @@ impl Shared {
     pub(super) fn cross_back(&mut self, now: Time, key: RequestKey) {
         let request = &mut self.requests[key];
         let link = self.socket_link.as_mut().expect("it came over the link");
-        let here = link.send_back(now, !request.op.is_write());
+        let here = link.send_back(now, request.op.brings_line());
         request.stamp(Stage::SocketLinkBack, here);
         self.go_home(here, key);
     }
@@ -277,9 +290,12 @@ impl Shared {
                 request.stamp(Stage::FromHome, core);
                 self.queue.schedule(core, Event::Fill(key));
             }
-            Op::NonTemporal | Op::NonTemporalPart | Op::Flush | Op::Clean | Op::Directory => {
-                unreachable!("these do not go back to a core")
+            Op::NonTemporal | Op::NonTemporalPart | Op::Flush | Op::Clean => {
+                let home = at + self.home.to_memory;
+                request.stamp(Stage::MemoryToHome, home);
+                self.answer_core(home, key);
             }
+            Op::Directory => unreachable!("its memory's home agent forgets it"),
         }
     }
 

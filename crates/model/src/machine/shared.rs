@@ -9,6 +9,7 @@ use super::home::Home;
 use super::node::Node;
 use super::port::{Port, PortId};
 use super::socket_link::SocketLink;
+use crate::config::Socket;
 use crate::core::RequestKey;
 use crate::cxl;
 use crate::dram;
@@ -124,7 +125,9 @@ impl Shared {
         }
     }
 
-    /// The request has an entry. What is written leaves its data there and is done: the home agent writes it.
+    /// The request has an entry. What is written leaves its data there and is done, if the home agent is its line's own:
+    /// it writes it. A line of the other socket is ordered by the home agent there, which has to say that it has it
+    /// (Loughlin et al., MOESI-prime, ISCA 2022: coherence among sockets is the home socket's).
     fn entered(&mut self, now: Time, key: RequestKey) {
         let request = &mut self.requests[key];
         let op = match request.op {
@@ -136,8 +139,12 @@ impl Shared {
             Op::Directory => unreachable!("its memory's home agent sends this"),
         };
         request.stamp(Stage::HomeQueue, now);
-        let posted = Request::new(request.line, op, request.core, request.home(), now);
-        self.answer_core(now, key);
+        let mut posted = Request::new(request.line, op, request.core, request.home(), now);
+        if self.nodes[usize::from(posted.node.0)].socket == Socket::Other {
+            posted.answers = Some(key);
+        } else {
+            self.answer_core(now, key);
+        }
         let posted = self.requests.insert(posted);
         self.leave_home(now, posted);
     }
