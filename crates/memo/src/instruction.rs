@@ -3,8 +3,12 @@
 //! ```text
 //!   clflush x 16 | mfence | rdtsc | 16 accesses back to back | fence | rdtsc
 //! ```
+//!
+//! The paper's artifact (ece-fast-lab/cxl_type3_tests, memo_ae/src/workload.h) has a clwb behind each of its st: here that is
+//! an instruction of its own, st-wb.
 
-use crate::isa::Vector;
+use crate::error::{Error, Result};
+use crate::isa::{self, Vector};
 use crate::tsc::{self, Ticks};
 use serde::Serialize;
 use std::arch::x86_64::{_mm_clflush, _mm_lfence, _mm_mfence};
@@ -27,6 +31,10 @@ pub enum Instruction {
     #[value(name = "st")]
     #[serde(rename = "st")]
     Store,
+    /// A temporal store, and clwb of its line.
+    #[value(name = "st-wb")]
+    #[serde(rename = "st-wb")]
+    StoreAndWriteBack,
     /// Non-temporal store.
     #[value(name = "nt-st")]
     #[serde(rename = "nt-st")]
@@ -34,13 +42,23 @@ pub enum Instruction {
 }
 
 impl Instruction {
-    pub const ALL: [Instruction; 4] =
+    /// Those of the paper.
+    pub const FOUR: [Instruction; 4] =
         [Instruction::Load, Instruction::NontemporalLoad, Instruction::Store, Instruction::NontemporalStore];
+
+    /// Whether this processor has it: MEM001 if not.
+    pub fn check(self) -> Result<()> {
+        if self != Instruction::StoreAndWriteBack || isa::has_write_back() {
+            return Ok(());
+        }
+        let valid = "ld, nt-ld, st and nt-st: this processor has no clwb".into();
+        Err(Error::Parameter { parameter: "--instruction", given: self.to_string(), valid })
+    }
 
     /// From flushed lines to the fence after the last access.
     ///
     /// # Safety
-    /// The CPU has `V`; the lines are mapped, distinct, and the caller's to overwrite.
+    /// The CPU has `V` and passes [`Instruction::check`]; the lines are mapped, distinct, and the caller's to overwrite.
     #[must_use]
     pub unsafe fn time_batch<V: Vector>(self, lines: &[*mut u8; BATCH]) -> Ticks {
         // SAFETY: passed on.
@@ -49,6 +67,14 @@ impl Instruction {
                 Instruction::Load => timed(lines, |l| V::load(l), after_loads),
                 Instruction::NontemporalLoad => timed(lines, |l| V::load_nontemporal(l), after_loads),
                 Instruction::Store => timed(lines, |l| V::store(l), after_stores),
+                Instruction::StoreAndWriteBack => timed(
+                    lines,
+                    |l| {
+                        V::store(l);
+                        isa::write_back(l);
+                    },
+                    after_stores,
+                ),
                 Instruction::NontemporalStore => timed(lines, |l| V::store_nontemporal(l), after_stores),
             }
         }
@@ -61,7 +87,9 @@ impl Instruction {
         unsafe {
             match self {
                 Instruction::Load | Instruction::NontemporalLoad => timed(lines, |_| (), after_loads),
-                Instruction::Store | Instruction::NontemporalStore => timed(lines, |_| (), after_stores),
+                Instruction::Store | Instruction::StoreAndWriteBack | Instruction::NontemporalStore => {
+                    timed(lines, |_| (), after_stores)
+                }
             }
         }
     }
@@ -73,6 +101,7 @@ impl fmt::Display for Instruction {
             Instruction::Load => "ld",
             Instruction::NontemporalLoad => "nt-ld",
             Instruction::Store => "st",
+            Instruction::StoreAndWriteBack => "st-wb",
             Instruction::NontemporalStore => "nt-st",
         })
     }

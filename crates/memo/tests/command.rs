@@ -97,6 +97,7 @@ fn refusals_name_what_is_wrong_and_what_is_valid() {
         ("memo --cpus 60000", "MEM010", "CPUs that it may use: "),
         ("memo --size 1048576GiB", "MEM021", "free"),
         ("bandwidth --mix 1:2", "MEM001", "50 % writes"),
+        ("bandwidth --instruction st-wb", "MEM001", "ld, nt-ld, st, nt-st"),
         ("bandwidth --window 0s", "MEM001", "--window"),
         ("memo --json /nonexistent/r.json", "MEM090", "/nonexistent/r.json"),
         ("import /nonexistent --machine m --node n", "MEM090", "/nonexistent"),

@@ -92,14 +92,15 @@ fn loads_change_nothing_and_stores_fill_their_half() {
 /// Loads change nothing; stores write the batch's lines whole, and no other. AVX2 is what every CPU here has.
 #[test]
 fn a_batch_touches_its_lines_only() {
-    for instruction in Instruction::ALL {
+    let all = Instruction::FOUR.into_iter().chain([Instruction::StoreAndWriteBack]);
+    for instruction in all.filter(|instruction| instruction.check().is_ok()) {
         let buffer = buffer(Bytes::kib(4));
         let lines: [*mut u8; BATCH] = std::array::from_fn(|i| buffer.line(2 * i));
-        // SAFETY: AVX2 is the least that memo runs on; the lines are mapped, distinct, and this test's.
+        // SAFETY: AVX2 is the least that memo runs on, the rest was checked; the lines are mapped, distinct, and this test's.
         let ticks = unsafe { instruction.time_batch::<Avx2>(&lines) };
         assert!(ticks.0 > 0, "{instruction}: the counter runs");
         for (index, words) in words(&buffer).chunks(8).enumerate() {
-            let stores = matches!(instruction, Instruction::Store | Instruction::NontemporalStore);
+            let stores = !matches!(instruction, Instruction::Load | Instruction::NontemporalLoad);
             let is_stored = stores && index % 2 == 0 && index / 2 < BATCH;
             assert!(if is_stored { stored(words) } else { untouched(words) }, "{instruction}, line {index}");
         }

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// Latency by instruction: ld, nt-ld, st, nt-st, 16 random accesses at a time after a flush
 #[derive(Args)]
 pub struct Memo {
-    /// Only these, in this order [all four]
+    /// Only these, in this order [ld, nt-ld, st, nt-st; not st-wb, a store with clwb]
     #[arg(long, value_enum, value_delimiter = ',')]
     instruction: Vec<Instruction>,
     /// Memory that the random lines are drawn from
@@ -36,7 +36,8 @@ pub struct Memo {
 impl Memo {
     pub fn execute(self) -> Result<ExitCode> {
         let instructions =
-            if self.instruction.is_empty() { Instruction::ALL.to_vec() } else { self.instruction.clone() };
+            if self.instruction.is_empty() { Instruction::FOUR.to_vec() } else { self.instruction.clone() };
+        instructions.iter().try_for_each(|instruction| instruction.check())?;
         let repeats = within("--repeats", self.repeats, 1, 100_000_000)?;
         let settings = json!({ "instructions": instructions, "size": self.size, "warm_up_batches": self.warm_up,
             "repeats": repeats, "accesses_of_a_batch": 16 });

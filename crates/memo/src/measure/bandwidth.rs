@@ -1,7 +1,7 @@
 //! Bandwidth by thread count: load threads without delay, sequential or random, by instruction or by mix.
 
 use crate::buffer::Buffer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::instruction::Instruction;
 use crate::isa::LINE;
 use crate::measure::loaded_latency::check_size;
@@ -29,6 +29,10 @@ impl Work {
             Work::Mix(mix, store) => (mix, Load::Ordinary, store),
             Work::Instruction(Instruction::Load) => (Mix::READS, Load::Ordinary, Store::Ordinary),
             Work::Instruction(Instruction::NontemporalLoad) => (Mix::READS, Load::Nontemporal, Store::Ordinary),
+            Work::Instruction(instruction @ Instruction::StoreAndWriteBack) => {
+                let valid = "ld, nt-ld, st, nt-st; its latency is measured by memo".into();
+                return Err(Error::Parameter { parameter: "--instruction", given: instruction.to_string(), valid });
+            }
             Work::Instruction(Instruction::Store) => (Mix::HALF, Load::Ordinary, Store::Ordinary),
             Work::Instruction(Instruction::NontemporalStore) => (Mix::WRITES, Load::Ordinary, Store::Nontemporal),
         };
