@@ -147,12 +147,11 @@ impl Totals {
 fn intervals(estimate: &Value, others: &[Value]) -> (Value, Vec<String>) {
     let mut few = Vec::new();
     let tree = each_number(estimate, others, "", &mut |name, estimate, others| {
-        let telling = telling(estimate, others);
-        let interval = interval(estimate, &telling);
-        if interval.is_none() || is_skewed(&telling) {
+        let Some((low, high)) = interval(estimate, others) else { return Value::Null };
+        if is_skewed(others) {
             few.push(name.to_owned());
         }
-        interval.map_or(Value::Null, |(low, high)| json!([low, high]))
+        json!([low, high])
     });
     (tree, few)
 }
@@ -187,18 +186,9 @@ fn moment(values: &[f64], power: i32) -> f64 {
     values.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / count
 }
 
-/// Of the estimates with one window left out, those where it told something of the figure: a mean latency knows nothing of
-/// windows without loads, and is no surer for them.
-fn telling(estimate: f64, others: &[f64]) -> Vec<f64> {
-    others.iter().copied().filter(|other| (other - estimate).abs() > 1e-12 * estimate.abs()).collect()
-}
-
-/// The interval of a figure, which cannot be negative, whose estimates with a window left out that tells of it are these.
-/// Where none does it is sure; where one does, `None`.
+/// The interval of a figure, which cannot be negative, whose estimates with one window left out are these; `None` of fewer
+/// than two.
 fn interval(estimate: f64, others: &[f64]) -> Option<(f64, f64)> {
-    if others.is_empty() {
-        return Some((estimate, estimate));
-    }
     let count = others.len() as f64;
     let student = StudentsT::new(0.0, 1.0, count - 1.0).ok().filter(|_| count >= 2.0)?;
     let least = student.inverse_cdf(0.5 + CONFIDENCE / 2.0) / count.sqrt();
@@ -212,7 +202,7 @@ fn interval(estimate: f64, others: &[f64]) -> Option<(f64, f64)> {
 /// How far the mean of `count` values of this skewness is from the truth, where that of values without any is as far as
 /// `deviation` [standard deviations]: the inverse of Hall's transformation.
 fn skewed(deviation: f64, skewness: f64, count: f64) -> f64 {
-    // No number where all are the same.
+    // No number where nothing varies.
     if skewness.is_nan() || skewness.abs() < 1e-6 {
         return deviation;
     }
@@ -273,21 +263,6 @@ mod tests {
         };
         assert!(seen_by(1, 100) && seen_by(17, 170));
         assert!(!seen_by(19, 190) && !is_skewed(&[2.0, 2.0, 2.0]));
-    }
-
-    #[test]
-    fn windows_without_loads_make_no_latency_surer() {
-        // Two windows of loads, of 100 and 200 ns: t(0.975, 1) = 12.706 of any table, standard error 50 ns.
-        let loads = [Some(100.0), None, Some(200.0), None, None, None];
-        let mean = |windows: &[Option<f64>]| {
-            let told: Vec<f64> = windows.iter().flatten().copied().collect();
-            told.iter().sum::<f64>() / told.len() as f64
-        };
-        let without = |place: usize| mean(&[&loads[..place], &loads[place + 1..]].concat());
-        let others: Vec<f64> = (0..loads.len()).map(without).collect();
-        let (low, high) = interval(150.0, &telling(150.0, &others)).unwrap();
-        assert_eq!(low, 0.0);
-        assert!((high - (150.0 + 12.706 * 50.0)).abs() < 0.1, "{high}");
     }
 
     #[test]
