@@ -121,9 +121,11 @@ fn after_stores() {
     unsafe { _mm_mfence() }
 }
 
+/// A function for each way, so that none has fewer registers for its lines because of another.
+///
 /// # Safety
 /// The lines are mapped; `access` may have them.
-#[inline(always)]
+#[inline(never)]
 unsafe fn timed(lines: &[*mut u8; BATCH], access: impl Fn(*mut u8), fence: impl Fn()) -> Ticks {
     for &line in lines {
         // SAFETY: the line is mapped.
