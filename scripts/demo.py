@@ -6,12 +6,15 @@ The program is this host's Python, unmodified, scanning a table of 128 MiB and l
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+from cxlab import model
+from cxlab.border import RunResult
 from cxlab.cli import figures
+from cxlab.run.options.environment import PASSED, SEARCH_PATH
 from rich.console import Console
 
 PLACEMENTS = {
@@ -22,17 +25,22 @@ PLACEMENTS = {
 FOLDER = Path("cxlab-runs/demo")
 #: -I -S: without the user's settings and without looking for packages.
 PROGRAM = [str(Path(sys.executable).resolve()), "-I", "-S", "scripts/demo_workload.py"]
+#: A program's environment is part of its stack. With one PATH the table is the same for every caller.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in PASSED} | {
+    "PATH": SEARCH_PATH
+}
 
 
-def run(name: str, options: list[str]) -> dict[str, Any]:
-    """One run of the program; its summary, and where its files are."""
+def run(name: str, options: list[str]) -> tuple[RunResult, Path]:
+    """One run of the program: its result, and where its files are."""
     out = FOLDER / name.replace(" ", "-").replace(":", "-")
     command = [sys.executable, "-m", "cxlab", "run", *options, "--out", str(out), "--", *PROGRAM]
-    done = subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=ENVIRONMENT
+    )
     if done.returncode != 0:
         sys.exit(f"demo: {name}: exit status {done.returncode}\n{done.stderr}")
-    summary: dict[str, Any] = json.loads((out / "summary.json").read_bytes())
-    return {**summary, "out": str(out)}
+    return model.run_result(json.loads((out / "summary.json").read_bytes())), out
 
 
 def main() -> int:
@@ -46,9 +54,9 @@ def main() -> int:
                 runs[name] = run(name, options)
     except KeyboardInterrupt:
         return 130
-    console.print(figures.compared(runs))
-    for name, summary in runs.items():
-        console.print(f"files of {name}: {summary['out']}")
+    console.print(figures.compared({name: result for name, (result, _) in runs.items()}))
+    for name, (_, out) in runs.items():
+        console.print(f"files of {name}: {out}")
     return 0
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cxlab.bench.result import console
+from cxlab.output import console
 from rich import box
 from rich.table import Table
 
@@ -95,7 +95,7 @@ def profile(folder: Path, name: str, argument: str) -> Profile:
     record = [sys.executable, "-m", "cxlab", "run", "--record", str(trace), "--out", str(folder / "out")]
     subprocess.run([*record, "--", str(program), argument], check=True, capture_output=True)
     command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={counts}", "--collect-atstart=no"]
-    command += [f"--toggle-collect={COUNTED}", sys.executable, "-m", "cxlab.machine.model_process", "replay"]
+    command += [f"--toggle-collect={COUNTED}", sys.executable, "-m", "cxlab.run.host.model_process", "replay"]
     job = {"trace": str(trace), "machine": None, "timeline": None, "placement": None, "sample": None}
     done = subprocess.run(command, input=json.dumps(job) + "\n", check=True, capture_output=True, text=True)
     found = Profile(sum(json.loads(done.stdout)["summary"]["instructions"].values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cxlab import model
 from cxlab.bench import sweep
 from cxlab.bench.request import Mix, Placement, Workload
 
@@ -17,6 +18,6 @@ def point() -> Any:
         mix = Mix.parse(settings.pop("mix", "1:0"))
         threads = settings.pop("threads", 16)
         workload = Workload(machine, Placement(((node, 1),)), threads, mix, **settings)
-        return sweep.run([workload.job(delay)], "test")[0]
+        return model.document(sweep.run([workload.job(delay)], "test")[0])
 
     return run

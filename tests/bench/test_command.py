@@ -45,8 +45,11 @@ def test_weighted_pages_go_where_they_should(tmp_path: Path) -> None:
         ("bandwidth --machine spr-a1000 --interleave dram,dram", ["stands twice"]),
         ("bandwidth --machine spr-a1000 --weighted-interleave dram=0", ["1 to 255"]),
         ("bandwidth --machine spr-a1000 --node cxl --threads 60", ["valid: 1 to 48 threads"]),
-        ("bandwidth --machine spr-a1000", ["exactly one of --node"]),
-        ("loaded-latency --machine spr-a1000 --node cxl", ["--delay N and --sweep"]),
+        (
+            "bandwidth --machine spr-a1000",
+            ["--node, --interleave, --weighted-interleave", "exactly one of them"],
+        ),
+        ("loaded-latency --machine spr-a1000 --node cxl", ["--delay, --sweep", "exactly one of them"]),
         ("latency --machine spr-a1000 --node cxl --json /none/x.json", ["no folder /none"]),
         ("mess --machine spr-a1000 --node cxl --plot x.xyz", ["`.xyz`", ".png, .svg, .pdf"]),
     ],

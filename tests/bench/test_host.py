@@ -53,11 +53,11 @@ def test_one_plot_holds_silicon_and_simulation(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("latency", "one of --machine NAME and --host"),
-        ("latency --host --machine 8468v-asic", "--machine is of a simulated machine"),
-        ("bandwidth --host --interleave dram,cxl", "--interleave is of a simulated machine"),
+        ("latency", "--machine: is not given; valid: --machine NAME, or --host"),
+        ("latency --host --machine 8468v-asic", "--machine: chooses memory of a simulated machine"),
+        ("bandwidth --host --interleave dram,cxl", "--interleave: chooses memory of a simulated machine"),
         ("latency --host --node cxl", "`cxl` is no node of this host; valid: its number"),
-        ("loaded-latency --host", "exactly one of --delay N and --sweep"),
+        ("loaded-latency --host", "--delay, --sweep: none or both are given; valid: exactly one of them"),
     ],
 )
 def test_what_only_a_simulated_machine_has_is_refused(arguments: str, says: str) -> None:

@@ -32,4 +32,4 @@ def test_a_walk_reads_the_plateaus(machine: str, node: str, memory: float) -> No
     workload = Workload(machine, Placement(((node, 1),)), threads=0)
     points = sweep.run([workload.job_of({"walk": {"size": f"{size} B"}}) for size in sizes], "walk")
     for size, point in zip(sizes, points, strict=True):
-        assert point["latency_ns"] == pytest.approx(expected(size, memory), rel=0.02), size
+        assert point.latency_ns == pytest.approx(expected(size, memory), rel=0.02), size

@@ -18,7 +18,7 @@ MACHINE = str(Path(__file__).with_name("testbed.toml"))
 LEAVES = MachineFiles(MACHINE).leaves
 TRUTH = {
     name: LEAVES[name].value
-    for name in ("dram.latency", "dmsim-asic.root_port.bridge_latency", "host.prefetch.llc_lines")
+    for name in ("dram.latency", "dmsim-asic.root_port.bridge_latency", "host.core.fill_buffers")
 }
 #: One thread: points of hundredths of a second.
 DELAYS = (0, 200, 250, 300, 400, 700, 1500, 4000, 20000)

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 from cxlab.calibrate import hold_out, observation
 from cxlab.calibrate import measured as measured_files
-from cxlab.calibrate.error import CalibrationError
 from cxlab.calibrate.measured import Told
 from cxlab.calibrate.observation import Quantity, Role
 from cxlab.cli.calibrate import command
+from cxlab.error import InputError
 
 from .conftest import MACHINE
 
@@ -119,7 +119,7 @@ def test_a_family_of_mixes_is_a_curve_each_and_a_host_s_node_must_be_named(tmp_p
     series = measured_files.read([file], Told(None, None), NODES)
     assert [(str(s.workload.mix), len(s.points)) for s in series] == [("1:0", 2), ("2:1", 1)]
     file.write_text(json.dumps({**family, "placement": {"0": 1}, "points": points, "provenance": {}}))
-    with pytest.raises(CalibrationError, match="--node"):
+    with pytest.raises(InputError, match="--node"):
         measured_files.read([file], Told(None, None), NODES)
     assert {s.node for s in measured_files.read([file], Told("dram", None), NODES)} == {"dram"}
 
@@ -127,7 +127,7 @@ def test_a_family_of_mixes_is_a_curve_each_and_a_host_s_node_must_be_named(tmp_p
 BAD: list[tuple[str, list[str], list[str]]] = [
     ("not a measurement\n", [], ["CAL001", "MLC's text, or CSV with the columns path"]),
     ("", [], ["CAL001"]),
-    (HEADER + "cxl,16,1:0,none,sequential,0,-5,100\n", [], ["above 0"]),
+    (HEADER + "cxl,16,1:0,none,sequential,0,-5,100\n", [], ["from 0.01"]),
     (HEADER + "nowhere,16,1:0,none,sequential,0,500,100\n", [], ["`nowhere` is measured", "dram, cxl"]),
     (MLC, [], ["--node", "the simulated node that it stands for"]),
     (MLC, ["--node", "cxl"], ["--threads", "does not say"]),

@@ -41,26 +41,28 @@ def test_each_identifiable_parameter_is_found_within_two_percent(
     assert "held out" in printed
     assert out.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
     # The file is a machine like any other, and says where its numbers are from.
-    host = tomllib.loads((tmp_path / "found.host.toml").read_text())
-    assert host["prefetch"]["llc_lines"]["source"].startswith("calibrated from dram.json, cxl.json on 20")
-    device = tomllib.loads((tmp_path / "found.dmsim-asic.toml").read_text())
+    written = tomllib.loads(out.read_text())
+    source = written["host"]["core"]["fill_buffers"]["source"]
+    assert source.startswith("calibrated from dram.json, cxl.json on 20")
+    device = written["nodes"]["cxl"]["device"]
     assert device["root_port"]["bridge_latency"]["value"].endswith(" ns")
+    assert "host.core.fill_buffers" in [fitted["key"] for fitted in written["fitted"]]
     idle = [Workload(machine, Placement((("cxl", 1),)), 0).job(0) for machine in (str(out), MACHINE)]
     point, true = sweep.run(idle, "test")
-    assert point["latency_ns"] == pytest.approx(true["latency_ns"], rel=0.02)
+    assert point.latency_ns == pytest.approx(true.latency_ns, rel=0.02)
 
 
 def test_two_latencies_that_only_appear_as_a_sum_are_reported_as_such(
     measured: Any, start: str, tmp_path: Path
 ) -> None:
     names = ["dmsim-asic.root_port.bridge_latency", "dmsim-asic.root_port.protocol_latency"]
-    free = [word for name in [*names, "host.prefetch.llc_lines"] for word in ("--free", name)]
+    free = [word for name in [*names, "host.core.fill_buffers"] for word in ("--free", name)]
     found, printed = calibrate(tmp_path / "sum.toml", start, [measured("cxl")], *free)
     by_name = {p["name"]: p for p in found["parameters"]}
     for name in names:
         assert by_name[name]["determined"] == "not_alone"
         assert by_name[name]["interval"] is None
-    assert by_name["host.prefetch.llc_lines"]["determined"] == "yes"
+    assert by_name["host.core.fill_buffers"]["determined"] == "yes"
     [together] = found["only_together"]
     assert [part["name"] for part in together["parts"]] == names
     assert [part["factor"] for part in together["parts"]] == pytest.approx([1, 1], abs=0.01)

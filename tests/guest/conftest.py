@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from guests import Cxlab
+from guests import STARTED, Cxlab
 
 SOURCES = Path(__file__).parent.parent / "programs"
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -18,6 +18,17 @@ FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread"]
 @pytest.fixture
 def cxlab(tmp_path: Path) -> Cxlab:
     return Cxlab(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def nothing_runs_on() -> Iterator[None]:
+    """A test that fails leaves no endless guest behind, which would slow all later ones."""
+    yield
+    while STARTED:
+        run = STARTED.pop()
+        if run.poll() is None:
+            run.kill()
+            run.wait()
 
 
 @pytest.fixture(scope="session")

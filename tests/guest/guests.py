@@ -11,9 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cxlab.run import machine as description
+from cxlab.run.guest import kernel_image
+from cxlab.run.guest import protocol as guest
+from cxlab.run.host import jail, supervisor
+from cxlab.run.host.progress import Progress
+from cxlab.run.interruption import Interruption
+from cxlab.run.options import placement
+from cxlab.run.options.confinement import Mode
+from cxlab.run.options.option import Effect
+from cxlab.run.request import Outcome, Request
+from cxlab.run.results.run_directory import RunDirectory
+from cxlab.run.size import MIB
+
 COMMAND = [sys.executable, "-m", "cxlab", "run"]
 #: Runs for as long as nobody ends it. A guest that sleeps would not: its clock jumps to the next timer.
 ENDLESS = "echo running; while :; do :; done"
+#: Commands that `Cxlab.start` started; what a test leaves of them is killed at its end.
+STARTED: list[subprocess.Popen[bytes]] = []
 
 
 def _hear_ctrl_c() -> None:
@@ -40,9 +55,12 @@ class Cxlab:
     folder: Path
     #: all, marker, off
     detail: str = "off"
+    #: a later run in the folder takes the place of an earlier one
+    overwrite: bool = True
 
     def command(self, options: Sequence[str], program: Sequence[str]) -> list[str]:
-        return [*COMMAND, "--detail", self.detail, "--out", str(self.out), *options, "--", *program]
+        again = ["--overwrite"] if self.overwrite else []
+        return [*COMMAND, "--detail", self.detail, "--out", str(self.out), *again, *options, "--", *program]
 
     @property
     def out(self) -> Path:
@@ -67,10 +85,34 @@ class Cxlab:
             "stderr": subprocess.PIPE,
             **settings,
         }
-        return subprocess.Popen(
-            self.command(options, program), cwd=self.folder, preexec_fn=_hear_ctrl_c, **pipes
-        )
+        command = self.command(options, program)
+        STARTED.append(subprocess.Popen(command, cwd=self.folder, preexec_fn=_hear_ctrl_c, **pipes))
+        return STARTED[-1]
 
     def summary(self) -> dict[str, Any]:
         path = self.out / "summary.json"
         return json.loads(path.read_bytes()) if path.exists() else {}
+
+
+def run_as_root(folder: Path, initramfs: Path, *argv: str, keep: Path | None = None) -> Outcome:
+    """Run as root of the guest, whoever runs the test: the supervisor itself, on two small nodes."""
+    machine = description.load("8468v-asic")
+    program = guest.Program(argv, "/", guest.Identity(0, 0, ()), {"PATH": "/usr/bin:/bin"}, placement.DEFAULT)
+    size = 512 * MIB
+    request = Request(
+        machine=machine,
+        node_bytes=(size, size),
+        cpus=1,
+        effect=Effect(plugin=("skew=2000000",)),
+        program=program,
+        detail="off",
+        kernel=kernel_image.ensure().vmlinuz,
+        initramfs=initramfs,
+        keep=keep,
+    )
+    directory = RunDirectory.create(folder / "out", argv[0])
+    with Interruption() as interruption:
+        confinement = jail.find(Mode.AUTO)
+        return supervisor.run(
+            request, directory, confinement, interruption, Progress(directory.partial_summary)
+        )

@@ -10,14 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cxlab.machine import artefacts, description, guest, kernel_image, placement, supervisor
-from cxlab.machine import initramfs as initramfs_cache
-from cxlab.machine.errors import GuestPanic
-from cxlab.machine.interruption import Interruption
-from cxlab.machine.progress import Progress
-from cxlab.machine.request import Outcome, Request
-from cxlab.machine.run_directory import RunDirectory
-from guests import ENDLESS, Cxlab
+from cxlab.run.errors import GuestPanic
+from cxlab.run.guest import artefacts, initramfs, kernel_image
+from guests import ENDLESS, Cxlab, run_as_root
 
 Children = Callable[[int], set[int]]
 #: Far more than any step takes: a bound against a test that hangs, not a measurement [s].
@@ -77,42 +72,81 @@ def test_nothing_outlives_a_killed_supervisor(cxlab: Cxlab, children: Children) 
     until(lambda: gone(below), "QEMU's end")
 
 
+def test_a_run_that_takes_too_long_is_ended(cxlab: Cxlab, children: Children) -> None:
+    run = cxlab.start("sh", "-c", ENDLESS, options=["--timeout", "5s"])
+    assert run.stderr is not None
+    until(lambda: (cxlab.out / "config.json").exists() and children(run.pid), "QEMU")
+    below = children(run.pid)
+    said = run.stderr.read().decode()
+    assert run.wait(LIMIT) == 125
+    assert "MCH020: --timeout: the run was ended after 5 s" in said and "Traceback" not in said
+    assert cxlab.summary()["complete"] is False
+    assert gone(below) and left_over(cxlab.folder) == []
+
+
+def named(processes: set[int], beginning: str) -> int:
+    """The one whose command begins so; in front of each is bwrap, which waits for it."""
+    [found] = [p for p in processes if Path(f"/proc/{p}/comm").read_text().startswith(beginning)]
+    return found
+
+
+def test_who_ended_the_model_is_not_qemu(tmp_path: Path, children: Children) -> None:
+    run = Cxlab(tmp_path, "all").start("sh", "-c", ENDLESS)
+    assert run.stdout is not None and run.stderr is not None
+    assert run.stdout.readline() == b"running\n"
+    model = named(children(run.pid), "python")
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        os.kill(model, number)
+        time.sleep(0.5)
+    said = run.stderr.read().decode()
+    assert run.wait(LIMIT) == 125
+    assert "MCH008: the model ended before the program did, because somebody ended it" in said
+    assert "QEMU" not in said and "Traceback" not in said
+    assert Cxlab(tmp_path).summary()["simulated_seconds"] > 0
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    cxlab = Cxlab(tmp_path, "all", overwrite=False)
+    options = ["--keep", str(tmp_path / "kept"), "--record", str(tmp_path / "trace")]
+    run = cxlab.start("sh", "-c", ENDLESS, options=options)
+    assert run.stdout is not None
+    assert run.stdout.readline() == b"running\n"
+    run.kill()
+    run.wait()
+    assert len(left_over(tmp_path)) == 2
+    again = cxlab.run("true", options=options)
+    assert again.status == 125
+    assert "holds a run that was killed (config.json" in again.stderr
+    again = cxlab.run("true", options=[*options, "--overwrite"])
+    assert again.status == 0, again.stderr
+    assert again.stderr.count("which a killed run had left") == 2
+    assert left_over(tmp_path) == []
+
+
+def test_a_folder_that_was_deleted_is_said(cxlab: Cxlab) -> None:
+    gone_folder = cxlab.folder / "gone"
+    script = f'mkdir {gone_folder}; cd {gone_folder}; rmdir {gone_folder}; exec "$@"'
+    command = ["sh", "-c", script, "sh", *cxlab.command([], ["true"])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 125
+    assert done.stderr.splitlines()[-1].endswith(
+        "the working folder was deleted; valid: a folder that exists. Change to one with cd"
+    )
+
+
 def test_qemu_that_dies_is_named(cxlab: Cxlab, children: Children) -> None:
     run = cxlab.start("sh", "-c", ENDLESS)
     assert run.stdout is not None and run.stderr is not None
     assert run.stdout.readline() == b"running\n"
-    [qemu] = children(run.pid)
-    os.kill(qemu, signal.SIGKILL)
+    os.kill(named(children(run.pid), "qemu"), signal.SIGKILL)
     said = run.stderr.read().decode()
     assert run.wait(LIMIT) == 125
     assert "MCH005: QEMU ended by SIGKILL before the program did" in said
 
 
-def run_as_root_of_the_guest(folder: Path, initramfs: Path, *argv: str) -> Outcome:
-    """The supervisor itself, on a machine of two small nodes."""
-    machine = description.load("8468v-asic")
-    image = kernel_image.ensure()
-    identity = guest.Identity(0, 0, ())
-    program = guest.Program(argv, "/", identity, {"PATH": "/bin"}, placement.DEFAULT)
-    size = 512 * placement.MIB
-    request = Request(
-        machine=machine,
-        node_bytes=(size, size),
-        cpus=1,
-        skew_ps=2_000_000,
-        program=program,
-        detail="off",
-        kernel=image.vmlinuz,
-        initramfs=initramfs,
-    )
-    directory = RunDirectory.create(folder / "out", argv[0])
-    with Interruption() as interruption:
-        return supervisor.run(request, directory, interruption, Progress(directory.partial_summary))
-
-
 def test_a_guest_that_panics_while_the_program_runs(tmp_path: Path) -> None:
-    archive = initramfs_cache.ensure(kernel_image.ensure(), artefacts.built(artefacts.GUEST_INIT))
-    outcome = run_as_root_of_the_guest(tmp_path, archive, "sh", "-c", "echo c > /proc/sysrq-trigger")
+    archive = initramfs.ensure(kernel_image.ensure(), artefacts.built(artefacts.GUEST_INIT))
+    outcome = run_as_root(tmp_path, archive, "sh", "-c", "echo c > /proc/sysrq-trigger")
     assert isinstance(outcome.failure, GuestPanic)
     assert "the guest's kernel panicked: sysrq triggered crash" in str(outcome.failure)
 
@@ -120,7 +154,7 @@ def test_a_guest_that_panics_while_the_program_runs(tmp_path: Path) -> None:
 def test_a_guest_that_panics_while_it_boots(tmp_path: Path) -> None:
     empty = tmp_path / "initramfs"
     empty.write_bytes(b"")
-    outcome = run_as_root_of_the_guest(tmp_path, empty, "true")
+    outcome = run_as_root(tmp_path, empty, "true")
     assert isinstance(outcome.failure, GuestPanic)
     assert "Unable to mount root fs" in str(outcome.failure)
 
@@ -146,7 +180,7 @@ def test_another_qemu_or_none(cxlab: Cxlab, tmp_path: Path, version: str | None,
         fake.write_text(f"#!/bin/sh\n{version}\n")
         fake.chmod(0o755)
     done = subprocess.run(
-        cxlab.command([], ["true"]),
+        cxlab.command([], ["/bin/true"]),
         env={**os.environ, "PATH": str(tmp_path)},
         capture_output=True,
         check=False,

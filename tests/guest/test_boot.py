@@ -47,7 +47,9 @@ class Terminal:
 
 
 def test_a_prompt_hears_keys_and_signals(tmp_path: Path) -> None:
-    terminal = Terminal([*BOOT, "--detail", "off"], tmp_path)
+    terminal = Terminal(BOOT, tmp_path)
+    terminal.wait_for(b"booting 8468v-asic (memory: dram, cxl). Nothing is timed.")
+    terminal.wait_for(b"`exit` or ctrl-] ends it.")
     terminal.wait_for(b"# ")
     terminal.type(b"tty; numactl -H | grep 'node 1 size'\n")
     terminal.wait_for(b"/dev/pts/0")

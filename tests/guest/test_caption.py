@@ -1,7 +1,7 @@
 """The whole loop on unmodified Linux: the servers' controller, in the guest, moves a real program.
 
-The machine and what is best on it: experiments/slow_machine.py; the sweep that finds the best share, and
-every mode against it: experiments/caption_guest.py.
+The machine and what is best on it: experiments/machines.py (slow_dram). The sweep that finds the best share,
+and every mode against it: experiments/studies/caption_guest.py.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "experiments"))
-import slow_machine
+from experiments import machines
 
 COMMAND = [sys.executable, "-m", "cxlab", "caption"]
 #: Three arrays of it are above the machine's caches, 5.75 MiB.
@@ -26,7 +25,7 @@ STEER = ["--start", "50%", "--move-rate", "4GB/s", "--least-samples", "3"]
 
 def steer(programs: Path, folder: Path, samples: int) -> subprocess.CompletedProcess[str]:
     folder.mkdir()
-    machine = slow_machine.write(folder)
+    machine = machines.slow_dram(folder)
     options = ["--machine", machine, "--out", folder / "out", *STEER, "--most-samples", str(samples)]
     program = [programs / "caption_stream", str(ARRAY), str(1 << 40)]
     return subprocess.run([*COMMAND, *options, "--", *program], capture_output=True, text=True, check=False)
@@ -58,7 +57,7 @@ def test_caption_moves_a_program_off_half_and_half(steered: Path) -> None:
     lines = log(steered)
     assert lines[0]["cxl_share"] == 0.5
     resting = [line["cxl_share"] for line in lines[-20:]]
-    assert 0.05 <= fmean(resting) <= slow_machine.BEST_BY_BANDWIDTH + 0.05
+    assert 0.05 <= fmean(resting) <= machines.BEST_BY_BANDWIDTH + 0.05
     # The first samples are all of 50 %; the kernel's own pages, and the controller, take a little.
     first, last = (fmean(line["throughput"] for line in part) for part in (lines[3:5], lines[-3:]))
     assert last > 1.1 * first

@@ -63,9 +63,9 @@ def test_a_chase_in_cxl_memory(programs: Path, tmp_path: Path, machine: str, exp
     """CXL-DMSim, figure 10: CXL-ASIC and CXL-FPGA."""
     chases = Chases(tmp_path, programs, machine, "cxl", GIB)
     assert chases.ns[GIB] == pytest.approx((expected, expected), rel=0.03)
-    # The model's own figure is the program's, and its stages are what it is made of.
+    # Each load waits for the one before it, so the time by rdtsc is the sum of a load's stages.
+    assert sum(chases.node["stages_ns"].values()) == pytest.approx(chases.ns[GIB][1], rel=0.01)
     assert chases.node["mean_load_latency_ns"] == pytest.approx(chases.ns[GIB][1], rel=0.01)
-    assert sum(chases.node["stages_ns"].values()) == pytest.approx(chases.node["mean_load_latency_ns"])
 
 
 def test_pages_of_4_kib_cost_the_walks_that_pages_of_2_mib_save(

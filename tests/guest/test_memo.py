@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from cxlab.bench import sweep
 from cxlab.bench.request import Placement, Workload
 from cxlab.cli.plan import command as plan
-from cxlab.machine import artefacts
+from cxlab.run.guest import artefacts
 from guests import Cxlab
 
 MACHINE = "8468v-asic"
@@ -48,11 +48,12 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measured]:
 
 def bench(node: str, instruction: str | None) -> float:
     """What the simulated bench says of a chase, or of sixteen accesses by vectors of the guest's [ns]."""
-    workload = Workload(MACHINE, Placement(((node, 1),)), 0)
+    workload = Workload(MACHINE, Placement(((node, 1),)), 0, chase="buffer")
     memo = {"memo": {"instruction": instruction, "isa": "avx2"}}
     job = workload.job(0) if instruction is None else workload.job_of(memo)
     [point] = sweep.run([job], "bench")
-    return float(point["latency_ns"])
+    assert point.latency_ns is not None
+    return point.latency_ns
 
 
 @pytest.mark.parametrize("node", NODES)

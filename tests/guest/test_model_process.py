@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable
@@ -17,6 +18,8 @@ Children = Callable[[int], set[int]]
 LIMIT = 60.0
 #: The program itself runs, not only its loader.
 ENOUGH = 10_000
+#: Less than a second of trace, more than any other file of a run [bytes].
+SMALL = 1 << 20
 
 
 @pytest.fixture
@@ -36,9 +39,10 @@ class Busy:
             assert self.popen.poll() is None and time.monotonic() < deadline
             time.sleep(0.05)
         self.below = children(self.popen.pid)
-        names = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.below}
-        [self.qemu] = [pid for pid, name in names.items() if name.startswith(b"qemu-system")]
-        [self.model] = [pid for pid, name in names.items() if b"model_process" in name]
+        # In front of each is bwrap, which waits for it.
+        names = {pid: Path(f"/proc/{pid}/comm").read_text() for pid in self.below}
+        [self.qemu] = [pid for pid, name in names.items() if name.startswith("qemu-system")]
+        [self.model] = [pid for pid, name in names.items() if name.startswith("python")]
 
     def user_instructions(self) -> int:
         path = self.cxlab.out / "summary.partial.json"
@@ -79,8 +83,18 @@ def test_whoever_ends_first_the_results_so_far_are_kept_and_marked(
     assert summary["simulated_seconds"] > 0
 
 
-def test_a_models_error_is_said_with_its_code(cxlab: Cxlab) -> None:
+def test_a_models_error_is_said_with_its_code(cxlab: Cxlab, children: Children) -> None:
+    busy = Busy(cxlab, children)
+    # No file of the model grows past this: the trace does.
+    resource.prlimit(busy.model, resource.RLIMIT_FSIZE, (SMALL, SMALL))
+    said = busy.popen.communicate(timeout=LIMIT)[1].decode()
+    assert busy.popen.returncode == 125
+    assert "TRC005: cannot write the trace" in said and "File too large" in said
+    assert cxlab.summary()["complete"] is False
+
+
+def test_a_trace_that_cannot_be_written_is_refused_before_the_guest_boots(cxlab: Cxlab) -> None:
     ran = cxlab.run("true", options=["--record", "/proc/trace"])
     assert ran.status == 125
-    assert "TRC005: cannot write the trace /proc/trace" in ran.stderr
-    assert ran.summary["complete"] is False
+    assert "MCH012: --record /proc/trace: No such file or directory" in ran.stderr
+    assert ran.summary == {}

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from guests import Cxlab
 
-from experiments import stream_threads
+from experiments import machines
+from experiments.studies import stream_threads
 
 #: GNU sort starts a thread only for so many lines (coreutils 9.1, sort.c: SUBTHREAD_LINES_HEURISTIC).
 LINES_OF_A_THREAD = 128 * 1024
@@ -56,6 +57,6 @@ def test_every_element_of_a_threaded_stream_is_right(programs: Path, tmp_path: P
 
 @pytest.mark.parametrize("threads", stream_threads.THREADS)
 def test_threads_of_stream_are_as_fast_as_the_benchs(tmp_path: Path, threads: int) -> None:
-    machine = stream_threads.write_machine(tmp_path)
+    machine = machines.little_llc()
     bench = stream_threads.in_bench(machine, threads)
     assert stream_threads.in_guest(tmp_path, machine, threads) == pytest.approx(bench, rel=0.05)

@@ -152,7 +152,7 @@ def test_processors_with_nothing_to_do_cost_nothing(programs: Path, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("options", "wanted"),
-    [(("--cpus", "9"), "1 to 8 processors"), (("--skew", "2"), "a time from 100ns to 1ms")],
+    [(("--cpus", "9"), "valid: 1 to 8"), (("--skew", "2"), "valid: 100ns to 1ms")],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, options: tuple[str, ...], wanted: str) -> None:
     ran = Cxlab(tmp_path).run("true", options=options)

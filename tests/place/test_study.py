@@ -29,10 +29,11 @@ def test_a_store_answers_what_arrives_as_long_as_it_keeps_up() -> None:
     store = Application.of("store-b-zipfian").at(50_000)
     [outcome] = run([Study([store], Share(0), warm="1 ms", measure="40 ms")])
     # 2000 arrivals: Poisson, three standard deviations.
-    assert outcome.document["processes"][0]["work"] == pytest.approx(2000, abs=3 * 2000**0.5)
-    latency = outcome.document["processes"][0]["latency_us"]
+    assert outcome.interval.processes[0].work == pytest.approx(2000, abs=3 * 2000**0.5)
+    latency = outcome.interval.processes[0].latency_us
+    assert latency is not None
     # A request's own time is 6 us and its misses.
-    assert 6 < latency["p50"] < latency["p99"]
+    assert 6 < latency.p50 < latency.p99
 
 
 def test_redis_loses_throughput_in_proportion_to_its_share_of_cxl_memory() -> None:
@@ -64,10 +65,10 @@ def test_caption_comes_within_three_percent_of_the_best_static_share() -> None:
     study = Study([Application.of("embedding", pages=8192)], warm="30 us")
     shares = [Share(percent) for percent in (0, 10, 15, 20, 25, 30, 50)]
     fitted = fit(study, shares, CaptionSettings("fit", samples=8, sample="6 us"))
-    static = [execution["throughput"] for execution in fitted["executions"]]
-    settings = CaptionSettings("adaptive", 50, {"model": fitted["model"]}, 14, samples=12, sample="6 us")
+    static = [execution.throughput for execution in fitted.executions]
+    settings = CaptionSettings("adaptive", 50, {"model": fitted.model}, 14, samples=12, sample="6 us")
     [steered] = caption([(study, settings, [1e6])])
-    last = [execution["throughput"] for execution in steered["executions"][-3:]]
+    last = [execution.throughput for execution in steered.executions[-3:]]
     assert sum(last) / 3 > 0.97 * max(static)
 
 

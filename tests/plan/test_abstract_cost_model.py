@@ -1,8 +1,8 @@
 """The Abstract Cost Model against the paper's example, its equation and its limits (EuroSys'24, 6)."""
 
 import pytest
+from cxlab.error import Code, InputError
 from cxlab.plan.abstract_cost_model import AbstractCost
-from cxlab.plan.error import Code, PlanError
 from cxlab.plan.quantity import GiB
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,7 +106,7 @@ def test_whole_servers_round_up_but_an_exact_ratio_does_not() -> None:
 def test_the_model_holds_only_while_the_working_set_spills() -> None:
     # N_cxl D (1 + 1/C) = 67.29 * 512 * 1.5 = 51,679 GiB
     PAPER.holds_for(GiB(51_700), GiB(512), 100)
-    with pytest.raises(PlanError, match="51,679 GiB <= working set"):
+    with pytest.raises(InputError, match="51,679 GiB <= working set"):
         PAPER.holds_for(GiB(51_600), GiB(512), 100)
 
 
@@ -126,7 +126,7 @@ def test_the_model_holds_only_while_the_working_set_spills() -> None:
 def test_names_the_field_and_its_range(
     r_d: float, r_c: float, c: float, r_t: float, field: str, valid: str
 ) -> None:
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         AbstractCost(r_d, r_c, c, r_t)
     assert caught.value.code is Code.OUT_OF_RANGE
     assert caught.value.field == field

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from cxlab.error import Code, InputError
 from cxlab.plan.assumption import Origin
-from cxlab.plan.error import Code, PlanError
 
 from .conftest import THREE, Read
 
@@ -43,7 +43,7 @@ def test_reads_units_intervals_and_choices(read: Read) -> None:
 )  # fmt: skip
 def test_names_file_line_and_key(read: Read, old: str, new: str, code: Code, field: str, valid: str) -> None:
     assert old in THREE
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         read(THREE.replace(old, new, 1))
     assert caught.value.code is code
     assert field in caught.value.field
@@ -53,7 +53,7 @@ def test_names_file_line_and_key(read: Read, old: str, new: str, code: Code, fie
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     from cxlab.plan.applications import read_applications
 
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         read_applications(tmp_path / "none.toml")
     assert "none.toml" in caught.value.field
 

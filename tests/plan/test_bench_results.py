@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from cxlab.cli.bench import command as bench
 from cxlab.cli.plan import command as plan
-from cxlab.plan.error import Code, PlanError
+from cxlab.error import Code, InputError
 from cxlab.plan.quantity import Interval
 from cxlab.plan.runs import Tier, measure, read_runs, read_throughput
 
@@ -31,8 +31,8 @@ def write(file: Path, node: str, bandwidth: float, **more: Any) -> Path:
     return file
 
 
-def refused(code: Code, *arguments: str) -> PlanError:
-    with pytest.raises(PlanError) as error:
+def refused(code: Code, *arguments: str) -> InputError:
+    with pytest.raises(InputError) as error:
         measure([run for argument in arguments for run in read_runs(argument)], Interval.exactly(10))
     assert error.value.code is code
     return error.value
@@ -82,6 +82,7 @@ def test_from_the_bench_to_the_bill(tmp_path: Path) -> None:
         assert CliRunner().invoke(bench, arguments).exit_code == 0
         latency[node] = json.loads(file.read_text())["points"][0]["latency_ns"]
     out = tmp_path / "out" / "cost.json"
+    out.parent.mkdir()
     arguments = ["cost", "--from-run", str(tmp_path), "--r-d", "10", "--c", "2", "--r-t", "1.1"]
     done = CliRunner().invoke(plan, [*arguments, "--draws", "10", "--json", str(out)])
     assert done.exit_code == 0, done.output

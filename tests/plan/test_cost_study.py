@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from cxlab.error import Code, InputError
 from cxlab.plan.abstract_cost_model import C_RANGE, R_C_RANGE, R_D_RANGE, R_T_RANGE
 from cxlab.plan.assumption import Assumption, Origin, Provenance
 from cxlab.plan.cost_study import CostStudy, PricedServers
-from cxlab.plan.error import Code, PlanError
 from cxlab.plan.prices import book_path, read_price_book
 from cxlab.plan.quantity import Dimension, Interval, Range
 from hypothesis import given
@@ -73,7 +73,7 @@ def test_every_number_that_enters_is_an_assumption() -> None:
 )
 def test_intervals_in_which_r_c_passes_r_d_are_refused(r_d: Interval, r_c: Interval) -> None:
     study = priced()
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         replace(study, r_d=ratio("r_d", r_d, R_D_RANGE), r_c=ratio("r_c", r_c, R_C_RANGE))
     assert caught.value.code is Code.OUT_OF_RANGE
     assert "R_c" in caught.value.field

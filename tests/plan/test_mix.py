@@ -6,8 +6,8 @@ from pathlib import Path
 
 import highspy
 import pytest
+from cxlab.error import Code, InputError
 from cxlab.plan.applications import Applications, read_applications
-from cxlab.plan.error import Code, PlanError
 from cxlab.plan.mix import Demand, cheapest, demands, mix_study
 from cxlab.plan.pareto import pareto, undominated
 from cxlab.plan.prices import book_path, read_price_book
@@ -129,7 +129,7 @@ def test_shares_are_scaled_to_one(three: Applications) -> None:
 
 
 def test_a_bound_that_no_fleet_meets_is_said(three: Applications) -> None:
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         cheapest(three, mix_study(three, BOOK).nominal(), three.cxl_choices, mean_limit=0.9)
     assert caught.value.code is Code.INFEASIBLE
 

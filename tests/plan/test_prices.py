@@ -4,8 +4,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from cxlab.error import Code, InputError
 from cxlab.plan.assumption import Origin
-from cxlab.plan.error import Code, PlanError
 from cxlab.plan.prices import Price, PriceBook, book_path, read_price_book, shipped_books
 from cxlab.plan.quantity import Dimension
 
@@ -92,7 +92,7 @@ HEAD = 'date = "2026-11"\ncurrency = "USD"\nextends = "2026-01"\n'
 def test_names_file_line_and_key(tmp_path: Path, text: str, code: Code, field: str, valid: str) -> None:
     path = tmp_path / "book.toml"
     path.write_text(text)
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         read_price_book(path)
     assert caught.value.code is code
     assert str(path) in caught.value.field
@@ -104,13 +104,13 @@ def test_names_file_line_and_key(tmp_path: Path, text: str, code: Code, field: s
     "setting", ["dram_price", "dram_price=cheap", "dram=1 USD/GiB", "dram_price=-2 USD/GiB"]
 )
 def test_a_wrong_setting_is_named(setting: str) -> None:
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         read_price_book(book_path(None)).set_price(setting)
     assert setting in caught.value.field
 
 
 def test_an_unknown_book_lists_those_that_ship() -> None:
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         book_path("1999-01")
     assert "2026-01" in caught.value.valid
 

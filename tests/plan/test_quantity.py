@@ -1,7 +1,7 @@
 """Quantities as people write them."""
 
 import pytest
-from cxlab.plan.error import Code, PlanError
+from cxlab.error import Code, InputError
 from cxlab.plan.quantity import Dimension, Interval, parse
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +47,7 @@ def test_a_gigabyte_is_not_a_gibibyte() -> None:
     ],
 )
 def test_refuses(text: str | float, dimension: Dimension, code: Code, valid: str) -> None:
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         parse(text, dimension, "some key")
     assert caught.value.code is code
     assert caught.value.field == "some key"

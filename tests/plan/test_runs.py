@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cxlab.plan.error import Code, PlanError
+from cxlab.error import Code, InputError
 from cxlab.plan.quantity import Interval
 from cxlab.plan.runs import Tier, measure, read_runs, read_throughput
 
@@ -80,7 +80,7 @@ def test_a_benchmarks_throughputs_give_the_same_ratios() -> None:
 
 
 def test_throughputs_in_different_units_do_not_compare() -> None:
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         measure([read_throughput("dram=100 kops/s"), read_throughput("cxl=80 ops/s")], Interval.exactly(10))
     assert caught.value.code is Code.RUNS_DIFFER
     assert "kops/s" in caught.value.found
@@ -88,13 +88,13 @@ def test_throughputs_in_different_units_do_not_compare() -> None:
 
 @pytest.mark.parametrize("argument", ["dram", "dram=", "dram=fast", "dram=-1", "dram=0", "dram=nan", "ssd=3"])
 def test_a_wrong_throughput_is_named(argument: str) -> None:
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         read_throughput(argument)
     assert argument in caught.value.field
 
 
-def refused(code: Code, *arguments: str, r_d: Interval | None = None) -> PlanError:
-    with pytest.raises(PlanError) as caught:
+def refused(code: Code, *arguments: str, r_d: Interval | None = None) -> InputError:
+    with pytest.raises(InputError) as caught:
         measure([run for argument in arguments for run in read_runs(argument)], r_d)
     assert caught.value.code is code
     return caught.value
@@ -142,13 +142,13 @@ def test_a_partial_run_does_not_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"simulated_seconds": 1}'])
 def test_a_broken_summary_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "summary.json").write_text(text)
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         read_runs(str(tmp_path))
     assert str(tmp_path / "summary.json") in caught.value.field
 
 
 @pytest.mark.parametrize("argument", ["nowhere", "fast=nowhere", "dram=nowhere"])
 def test_a_wrong_argument_is_named(argument: str) -> None:
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         read_runs(argument)
     assert "nowhere" in caught.value.field

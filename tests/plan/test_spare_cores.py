@@ -1,7 +1,7 @@
 """The spare-core revenue against the example of EuroSys'24, section 4.3.2."""
 
 import pytest
-from cxlab.plan.error import PlanError
+from cxlab.error import InputError
 from cxlab.plan.spare_cores import PAPER_NOTE, SpareCores
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +50,6 @@ def test_a_larger_discount_never_gains(part: float, one: float, other: float) ->
     ],
 )
 def test_names_the_field(ratio: float, optimal: float, discount: float, field: str) -> None:
-    with pytest.raises(PlanError) as caught:
+    with pytest.raises(InputError) as caught:
         SpareCores(ratio, optimal, discount, 0.125)
     assert caught.value.field == field

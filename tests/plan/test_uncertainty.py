@@ -1,8 +1,8 @@
 """Tornado, spread and grid on an outcome whose answers are known: x - 2 y."""
 
 import pytest
+from cxlab.error import Code, InputError
 from cxlab.plan.assumption import Assumption, Origin, Provenance, Study, Values
-from cxlab.plan.error import Code, PlanError
 from cxlab.plan.quantity import Dimension, Interval, Range
 from cxlab.plan.uncertainty import grid, last_positive, spread, tornado
 
@@ -12,7 +12,7 @@ TYPED = Provenance(Origin.TYPED, "test", "now")
 def study(x: Interval, y: Interval, limit: float = 1e9) -> Study:
     def outcome(values: Values) -> float:
         if values["x"] > limit:
-            raise PlanError(Code.OUT_OF_RANGE, "x", "is too large", f"x <= {limit}")
+            raise InputError(Code.OUT_OF_RANGE, "x", "is too large", f"x <= {limit}")
         return values["x"] - 2 * values["y"]
 
     inputs = tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from cxlab.machine.cpio import Archive
+from cxlab.run.guest.cpio import Archive
 
 
 def test_cpio_lists_what_was_added() -> None:

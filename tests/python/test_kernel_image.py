@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from cxlab.machine import cache, kernel_image
-from cxlab.machine.errors import KernelImageError
+from cxlab.run.errors import KernelImageError, UnusableFolder
+from cxlab.run.guest import cache, kernel_image
 
 RELEASE = "6.12.95+deb12-amd64"
 SHOW = """#!/bin/sh
@@ -91,3 +91,19 @@ def test_a_relative_cache_home_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.folder() == tmp_path / ".cache/cxlab"
+
+
+def test_a_home_that_is_read_only_has_its_cache_in_var_tmp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(cache, "TEMPORARY", tmp_path)
+    assert cache.folder() == tmp_path / "home/.cache/cxlab"
+    # Root writes to any folder that is not of a read-only file system: only the answer of access(2) tells.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    own = tmp_path / f"cxlab-{os.getuid()}"
+    assert cache.folder() == own and own.stat().st_mode & 0o777 == 0o700
+    own.chmod(0o777)
+    with pytest.raises(UnusableFolder, match="can be written by others; set XDG_CACHE_HOME"):
+        cache.folder()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from cxlab.machine import description, placement
-from cxlab.machine.description import Machine
-from cxlab.machine.errors import BadRequest
+from cxlab.run import machine as description
+from cxlab.run.errors import BadRequest
+from cxlab.run.machine import Machine
+from cxlab.run.options import placement
+from cxlab.run.size import parse_bytes
 
 GIB = 1 << 30
 MACHINE = Machine(
@@ -13,6 +15,8 @@ MACHINE = Machine(
     "m",
     (description.Node("dram", 0, 0, 130.0, 38.4), description.Node("cxl", 1, 1, 284.0, 25.6)),
     2_400_000_000,
+    3.8,
+    48,
     {},
 )
 
@@ -21,13 +25,13 @@ MACHINE = Machine(
     ("text", "size"), [("2G", 2 << 30), ("512M", 512 << 20), ("1T", 1 << 40), ("4GiB", 4 << 30)]
 )
 def test_sizes_are_binary_multiples(text: str, size: int) -> None:
-    assert placement.parse_bytes(text) == size
+    assert parse_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "2", "2X", "G", "-1G", "0G", "1.5G", "2g", "2G2", "٢G"])
 def test_what_is_no_size_is_refused_by_name(text: str) -> None:
-    with pytest.raises(BadRequest, match="is no size"):
-        placement.parse_bytes(text)
+    with pytest.raises(BadRequest, match="is not a size"):
+        parse_bytes(text)
 
 
 def test_a_node_that_is_not_named_has_its_default() -> None:
@@ -39,14 +43,14 @@ def test_a_node_that_is_not_named_has_its_default() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dram=2X", "'2X' is no size"),
+        ("dram=2X", "'2X' is not a size"),
         ("hbm=2G", "the machine m has no node 'hbm'; it has: dram, cxl"),
         ("dram", "'dram' is not NODE=VALUE"),
-        ("dram=2G,dram=3G", "'dram' is there twice"),
+        ("dram=2G,dram=3G", "'dram' is named twice"),
         ("dram=2G,", "'' is not NODE=VALUE"),
         ("dram=64M", "dram=64M is too small: at least 256M, Linux needs it to boot"),
         ("cxl=1025K", "too small"),
-        ("cxl=65M", "a multiple of 2M"),
+        ("cxl=65M", "not a multiple of 2M"),
     ],
 )
 def test_a_bad_memory_option_says_what_is_bad(text: str, message: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from cxlab.machine import description, poison
-from cxlab.machine.errors import BadRequest
-from cxlab.machine.topology import Interleave, Managed, Topology, attach
+from cxlab.run import machine as description
+from cxlab.run.errors import BadRequest
+from cxlab.run.options import poison
+from cxlab.run.topology import Interleave, Managed, Topology, attach
 
 GIB = 1 << 30
 MACHINE, TOPOLOGY = attach(description.load("8468v-asic"), (GIB, GIB), Interleave(), Managed.APPLICATION)
@@ -20,8 +21,8 @@ def test_a_line_is_so_far_into_its_node() -> None:
     ("text", "topology", "wanted"),
     [
         ("cxl", TOPOLOGY, "NODE=OFFSET"),
-        ("cxl=2G", TOPOLOGY, "has 1073741824 bytes"),
-        ("dram=0", TOPOLOGY, "on no CXL device"),
+        ("cxl=2G", TOPOLOGY, "valid: 0 to 1073741823 bytes"),
+        ("dram=0", TOPOLOGY, "not on a CXL device"),
         ("cxl=0", Topology(), "--cxl device"),
     ],
 )

@@ -7,14 +7,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from cxlab.machine import qemu
-from cxlab.machine.description import Machine, Node
+from cxlab.run.host import qemu
+from cxlab.run.machine import Machine, Node
 
 MACHINE = Machine(
     "m",
     "m",
     (Node("dram", 0, 0, 130.0, 38.4), Node("cxl", 1, 1, 284.4, 25.6), Node("far", 2, 2, 400.0, 12.8)),
     2_400_000_000,
+    3.8,
+    48,
     {},
 )
 COMMAND = qemu.Command(
@@ -77,9 +79,11 @@ def test_the_host_is_shared_read_only_and_keep_is_not() -> None:
 
 
 def test_the_plugin_is_told_ring_detail_and_frequency() -> None:
-    plugin = qemu.Plugin(Path("/p.so"), 7, "all", 2_000_000, "pace")
+    plugin = qemu.Plugin(
+        Path("/p.so"), ring=7, model=8, detail="all", idle="pace", settings=("skew=2000000",)
+    )
     assert values(replace(COMMAND, plugin=plugin), "-plugin") == [
-        "/p.so,ring=7,detail=all,tsc=2400000000,idle=pace,vcpus=1,skew=2000000"
+        "/p.so,ring=7,model=8,detail=all,tsc=2400000000,idle=pace,vcpus=1,skew=2000000"
     ]
     assert values(COMMAND, "-plugin") == []
 
@@ -90,3 +94,11 @@ def test_the_plugin_is_told_ring_detail_and_frequency() -> None:
 def test_the_kernel_is_told(argument: str) -> None:
     [said] = values(COMMAND, "-append")
     assert argument in said.split()
+
+
+def test_the_disk_for_swap_is_a_set_of_two_descriptors() -> None:
+    """QEMU opens it to read first: one for both is refused ("no descriptor with matching flags")."""
+    command = replace(COMMAND, swap=(20, 21))
+    assert values(command, "-add-fd") == ["fd=20,set=1", "fd=21,set=1"]
+    [disk] = values(command, "-drive")
+    assert disk.endswith("file=/dev/fdset/1")

@@ -10,14 +10,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cxlab.machine import artefacts, qemu
-from cxlab.machine.errors import QemuVersion
+from cxlab.run.errors import QemuVersion
+from cxlab.run.guest import artefacts
+from cxlab.run.host import qemu
 
 SOURCE = Path(__file__).parents[2] / "crates/qemu-plugin/src"
 #: The functions that the plugin looks up, and those that it is linked against.
 INTERNALS = re.findall(r"^    (\w+): fn\(", (SOURCE / "qemu.rs").read_text(), re.MULTILINE)
 INTERFACE = re.findall(r"^    pub fn (\w+)\(", (SOURCE / "api.rs").read_text(), re.MULTILINE)
-ARGUMENTS = ("ring=3", "detail=all", "tsc=2400000000")
+ARGUMENTS = ("ring=3", "model=4", "detail=all", "tsc=2400000000")
 
 HOST = """#include <dlfcn.h>
 #include <stdint.h>

@@ -8,13 +8,15 @@ import os
 from pathlib import Path
 
 import pytest
-from cxlab.machine import guest, standard_input
-from cxlab.machine.errors import QemuDied, UnusableFolder
-from cxlab.machine.guest import Exit, ExitCode, NotStarted, Signalled, Status
-from cxlab.machine.interruption import Interrupted
-from cxlab.machine.request import Outcome
-from cxlab.machine.run_directory import RunDirectory, write_json
-from cxlab.machine.summary import exit_status
+from cxlab.output import write_json
+from cxlab.run.errors import FolderInUse, QemuDied, UnusableFolder
+from cxlab.run.guest import protocol as guest
+from cxlab.run.guest.protocol import Exit, ExitCode, NotStarted, Signalled, Status
+from cxlab.run.host import standard_input
+from cxlab.run.interruption import Interrupted
+from cxlab.run.request import Outcome
+from cxlab.run.results.run_directory import RunDirectory
+from cxlab.run.results.summary import exit_status
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,3 +94,16 @@ def test_standard_input_is_classified_by_what_it_is(tmp_path: Path) -> None:
     assert standard_input.classify(descriptor) == guest.NullInput()
     with open(os.devnull, "rb") as null:
         assert standard_input.classify(null.fileno()) == guest.NullInput()
+
+
+def test_an_earlier_run_is_not_lost_without_a_word(tmp_path: Path) -> None:
+    first = RunDirectory.create(tmp_path / "out", "true")
+    with pytest.raises(FolderInUse, match="another run writes to"):
+        RunDirectory.create(tmp_path / "out", "true", overwrite=True)
+    write_json(first.summary, {"a": 1})
+    os.close(first.lock)
+    with pytest.raises(FolderInUse, match=r"holds an earlier run \(summary.json.*--overwrite"):
+        RunDirectory.create(tmp_path / "out", "true")
+    assert json.loads(first.summary.read_bytes()) == {"a": 1}
+    RunDirectory.create(tmp_path / "out", "true", overwrite=True)
+    assert not first.summary.exists()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from cxlab.machine import description, retraining
-from cxlab.machine.errors import BadRequest
+from cxlab.run import machine as description
+from cxlab.run.errors import BadRequest
+from cxlab.run.options import retraining
 
 MACHINE = description.load("8468v-asic")
 
@@ -22,7 +23,7 @@ def test_a_link_comes_down_at_a_moment() -> None:
         ("cxl=x3,16GT/s", "x1, x2, x4, x8, x16"),
         ("cxl=x4,5GT/s", "8GT/s, 16GT/s, 32GT/s"),
         ("cxl=x4,16GT/s,2h", "ns, us, ms, s"),
-        ("dram=x4,16GT/s", "behind no CXL link"),
+        ("dram=x4,16GT/s", "has no CXL link"),
         ("far=x4,16GT/s", "it has: dram, cxl"),
     ],
 )

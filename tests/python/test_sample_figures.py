@@ -1,7 +1,11 @@
 """What a terminal says of a sampled run's interval."""
 
 import pytest
-from cxlab.cli.figures import program
+from cxlab import model
+from cxlab.border import CoreSummary
+from cxlab.cli.figures import brief, program
+
+NOTHING: dict[str, dict[str, float]] = {"core_s": {}, "llc_s": {}, "nodes_s": {}}
 
 
 @pytest.mark.parametrize(
@@ -9,7 +13,7 @@ from cxlab.cli.figures import program
     [
         ([1.0, 3.0], [], "simulated time in 1 s .. 3 s (95%)\n"),
         ([1.0, 3.0], ["ipc"], "simulated time in 1 s .. 3 s (95%)\n"),
-        ([1.0, 3.0], ["simulated_seconds"], "a few of them make much of it: a smaller every tells more"),
+        ([1.0, 3.0], ["simulated_seconds"], "dominated by a few windows: use a smaller `every`"),
         (None, [], "too few for an interval"),
     ],
 )
@@ -17,11 +21,15 @@ def test_it_says_where_an_interval_is_not_to_be_believed(
     interval: list[float] | None, few: list[str], wanted: str
 ) -> None:
     document = {
+        "machine": "8468v-asic",
+        "complete": True,
+        "nodes": {},
+        "core": dict.fromkeys(CoreSummary.__struct_fields__, 0),
         "simulated_seconds": 2.0,
         "ipc": 1.0,
         "instructions": {"user": 1, "kernel": 1},
         "time": {"busy_s": 2.0, "idle_s": 0.0, "io_s": 0.0},
-        "cpus": 1,
+        "cpi_stack": {"user": NOTHING, "kernel": NOTHING, "idle_s": 2.0, "io_s": 0.0},
         "sampling": {
             "windows": 9,
             "confidence": 0.95,
@@ -29,4 +37,5 @@ def test_it_says_where_an_interval_is_not_to_be_believed(
             "too_few_windows_for": few,
         },
     }
-    assert wanted in program(document).plain
+    result = model.run_result(document)
+    assert wanted in program(result).plain and wanted in brief(result).plain

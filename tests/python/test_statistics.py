@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+from cxlab.border import Part
 from cxlab.cli import statistics
 
 
@@ -35,7 +37,7 @@ def test_a_line_has_the_place_the_value_the_unit_and_the_description() -> None:
         "statistics": [],
         "parts": [{"name": "dram", "statistics": entries, "parts": [channel]}],
     }
-    shown = [line.split(maxsplit=1) for line in statistics.lines(tree)]
+    shown = [line.split(maxsplit=1) for line in statistics.lines(msgspec.convert(tree, type=Part))]
     assert [name for name, _ in shown] == [
         "dram.loads",
         "dram.load_latency",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cxlab.machine import timeline
-from cxlab.machine.errors import BadRequest
+from cxlab.run.errors import BadRequest
+from cxlab.run.options import timeline
 
 
 def test_a_window_is_two_times_with_units(tmp_path: Path) -> None:
@@ -22,5 +22,5 @@ def test_what_is_no_window_is_refused_with_an_example(tmp_path: Path, window: st
 
 def test_a_window_without_a_timeline_is_refused() -> None:
     assert timeline.parse(None, timeline.DEFAULT_WINDOW) is None
-    with pytest.raises(BadRequest, match="needs --timeline"):
+    with pytest.raises(BadRequest, match="Add --timeline"):
         timeline.parse(None, "0us:1us")

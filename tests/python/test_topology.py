@@ -7,11 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from cxlab.machine import qemu, topology
-from cxlab.machine.description import Devices, Machine, Node
-from cxlab.machine.errors import BadRequest
-from cxlab.machine.placement import parse
-from cxlab.machine.topology import Interleave, Managed, attach
+from cxlab.run import topology
+from cxlab.run.errors import BadRequest
+from cxlab.run.host import qemu
+from cxlab.run.machine import Devices, Machine, Node
+from cxlab.run.options.placement import parse
+from cxlab.run.topology import Interleave, Managed, attach
 
 GIB = 1 << 30
 #: The CXL node stands between two of firmware, as in the machines with two sockets.
@@ -24,6 +25,8 @@ MACHINE = Machine(
         Node("remote", 2, 2, 400.0, 12.8),
     ),
     2_400_000_000,
+    3.8,
+    48,
     {},
 )
 SIZES = (2 * GIB, 2 * GIB, GIB)
@@ -67,7 +70,7 @@ def test_qemu_is_given_one_backend_a_window_and_no_numa_node_for_it() -> None:
         ports=dict.fromkeys(qemu.PORTS, 9),
         console=Path("/c"),
         cpus=1,
-        plugin=qemu.Plugin(Path("/p.so"), 7, "all", 2_000_000, "jump"),
+        plugin=qemu.Plugin(Path("/p.so"), ring=7, model=8, detail="all", idle="jump"),
         topology=made,
     )
     arguments = command.arguments()

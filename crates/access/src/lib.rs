@@ -15,6 +15,7 @@ pub mod ring;
 pub mod sampling;
 #[cfg(feature = "trace")]
 pub mod trace;
+mod words;
 
 pub use page::{Forget, Mapping, Page, PageId, PageSize};
 pub use record::{BlockId, Marker, Phase, Record, Vcpu};

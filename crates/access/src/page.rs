@@ -9,9 +9,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::record::{RECORD_BYTES, Record};
-
-/// A page of an address space as the guest's page tables map it, told once by [`Record::Page`]. An id never outlives its
+/// A page of an address space as the guest's page tables map it, told once by a record. An id never outlives its
 /// translation: when the tables change, the page gets a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PageId(pub NonZeroU32);
@@ -109,19 +107,6 @@ pub struct Mapping {
 impl Mapping {
     /// Levels of page tables with 57-bit addresses.
     pub const MOST_READS: usize = 5;
-    /// Records behind a [`Record::Page`]: the addresses of the entries, and a word that is 0.
-    pub(crate) const PAYLOAD_RECORDS: usize = (Mapping::MOST_READS * 8).div_ceil(RECORD_BYTES);
-
-    /// The record that tells the page, and the bytes behind it.
-    #[must_use]
-    pub fn tell(&self, page: PageId) -> (Record, [u8; Mapping::PAYLOAD_RECORDS * RECORD_BYTES]) {
-        let Mapping { size, pcid, global, upper, reads, entries } = *self;
-        let mut bytes = [0; Mapping::PAYLOAD_RECORDS * RECORD_BYTES];
-        for (place, entry) in bytes.chunks_exact_mut(8).zip(entries) {
-            place.copy_from_slice(&entry.to_le_bytes());
-        }
-        (Record::Page { page, size, pcid, global, upper, reads }, bytes)
-    }
 
     /// The entries from the bytes behind the record; `None` if they are too few.
     #[must_use]

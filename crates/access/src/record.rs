@@ -10,6 +10,7 @@
 use std::num::NonZeroU32;
 
 use crate::page::{Forget, Mapping, Page, PageId, PageSize};
+pub use crate::words::{RECORD_BYTES, Words};
 
 /// A vCPU, by its number in QEMU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -166,11 +167,8 @@ pub struct MemoryAccess {
     pub device: bool,
 }
 
-/// Sixteen bytes as they stand in the ring and in a trace file.
-pub type Words = [u64; 2];
-
-/// Bytes of a record.
-pub const RECORD_BYTES: usize = 16;
+/// Records behind a [`Record::Page`]: the addresses of the entries, and a word that is 0.
+const MAPPING_RECORDS: usize = (Mapping::MOST_READS * 8).div_ceil(RECORD_BYTES);
 
 const VCPU_BITS: u32 = 3;
 const KIND_BITS: u32 = 4;
@@ -201,6 +199,17 @@ mod kind {
 }
 
 impl Record {
+    /// The record that tells a page's mapping, and the bytes behind it.
+    #[must_use]
+    pub fn of_page(page: PageId, mapping: &Mapping) -> (Record, [u8; MAPPING_RECORDS * RECORD_BYTES]) {
+        let Mapping { size, pcid, global, upper, reads, entries } = *mapping;
+        let mut bytes = [0; MAPPING_RECORDS * RECORD_BYTES];
+        for (place, entry) in bytes.chunks_exact_mut(8).zip(entries) {
+            place.copy_from_slice(&entry.to_le_bytes());
+        }
+        (Record::Page { page, size, pcid, global, upper, reads }, bytes)
+    }
+
     /// As a record of `vcpu`.
     #[inline]
     #[must_use]
@@ -316,7 +325,7 @@ impl Record {
     pub fn payload_records(self) -> usize {
         match self {
             Record::Define { length, .. } => usize::from(length).div_ceil(RECORD_BYTES),
-            Record::Page { .. } => Mapping::PAYLOAD_RECORDS,
+            Record::Page { .. } => MAPPING_RECORDS,
             _ => 0,
         }
     }

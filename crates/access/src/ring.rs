@@ -19,7 +19,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 pub use header::{Behind, Header, Reply, Told};
 pub use peer::{Backoff, Peer, PeerGone};
 
-use crate::record::{RECORD_BYTES, Record, Vcpu, Words};
+use crate::record::{Record, Vcpu};
+use crate::words::{RECORD_BYTES, Words};
 
 /// Records in a ring as CXLab makes it: 4 MiB.
 pub const CAPACITY: usize = 1 << 18;

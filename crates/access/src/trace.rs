@@ -1,28 +1,39 @@
 //! Trace files: the stream of records with the answers that were given, compressed and checked.
 //!
 //! ```text
-//!   | "CXLTRACE" version (u32) machine-description length + text | zstd frame with checksum: Entry Entry ... |
-//!   Entry = 16 bytes of a record, or an Answer (what the model replied, in place of a record)
+//!   | "CXLTRACE" version (u32) | length (u32) + description | its check (u64) | zstd frame with checksum: Entry ... Closing |
+//!   Entry   = 16 bytes of a record, or an Answer (what the model replied, in place of a record)
+//!   Closing = how many entries there are, and whether the recording came to its own end
 //! ```
 //!
-//! The code behind a `Define` may look like anything, an answer too: the reader counts its records.
+//! A trace is read twice. The first pass compares the checksums and looks for the closing. A trace of version 6 has neither
+//! closing nor check, so its completeness is unknown.
 //!
-//! Replaying a trace through the same machine gives the same answers, bit for bit: the answers in the file are
-//! there to be compared.
+//! The reader counts the records behind a `Define`: they hold code, which can look like any other entry.
+//!
+//! A replay through the same machine gives the same answers, bit for bit. The file holds the answers to compare with.
 
 mod read_ahead;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::record::{RECORD_BYTES, Record, Words};
-use read_ahead::ReadAhead;
+use crate::record::Record;
+use crate::words::{RECORD_BYTES, Words};
+use read_ahead::{ReadAhead, words};
 
 const MAGIC: &[u8; 8] = b"CXLTRACE";
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
+/// The oldest version that is read: without closing, and without the description's check.
+const WITHOUT_CLOSING: u32 = 6;
 /// The first word of an answer: kind 15 and nothing above it, which no record has.
 const ANSWER: u64 = 15 << 3;
+/// The first word of the closing, which is no record and no answer either.
+const CLOSING: u64 = 15 << 3 | 1;
+
+/// Bytes of a frame that the first pass looks at at once: whole records.
+const SURVEYED: usize = RECORD_BYTES << 12;
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -31,12 +42,27 @@ pub enum TraceError {
     Open { path: PathBuf, cause: io::Error },
     #[error("TRC002: {path} is no CXLab trace (it begins with {found:02x?})")]
     Foreign { path: PathBuf, found: [u8; 8] },
-    #[error("TRC003: {path} is a trace of version {found}, this CXLab reads version {VERSION}: record it again")]
+    #[error(
+        "TRC003: {path} is a trace of version {found}, this CXLab reads versions {WITHOUT_CLOSING} and {VERSION}: record it again"
+    )]
     Version { path: PathBuf, found: u32 },
     #[error("TRC004: {path} is damaged or cut short after {records} records: {cause}")]
     Damaged { path: PathBuf, records: u64, cause: String },
+    #[error("TRC006: {path} has no closing record behind its {records} entries: it was cut, record it again")]
+    Cut { path: PathBuf, records: u64 },
     #[error("TRC005: cannot write the trace {path}: {cause}")]
     Write { path: PathBuf, cause: io::Error },
+}
+
+/// Whether a recording has all that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// the recorded run came to its own end
+    Whole,
+    /// the run was stopped before its end; what came until then is here
+    CutShort,
+    /// the trace is of a version that does not say
+    Unknown,
 }
 
 /// What stands in a trace.
@@ -47,34 +73,38 @@ pub enum Entry {
     Answer(u64),
 }
 
-/// Writes a trace; the file appears under its name when it is finished, whole.
+/// Writes a trace. The file's owner gives it its name, or drops it: only the owner knows whether the run was complete.
 pub struct TraceWriter {
+    /// for messages
     path: PathBuf,
-    unfinished: PathBuf,
     encoder: zstd::Encoder<'static, BufWriter<File>>,
+    /// entries so far
+    entries: u64,
 }
 
 impl TraceWriter {
     /// Level 1: the stream is wide and regular, and the simulation waits for it.
     const LEVEL: i32 = 1;
 
-    pub fn create(path: &Path, description: &str) -> Result<TraceWriter, TraceError> {
-        let unfinished = path.with_extension("unfinished");
-        let open = || -> io::Result<_> {
-            let mut file = BufWriter::new(File::create(&unfinished)?);
+    /// Begin a trace in `file`, which is empty; messages name it `path`.
+    pub fn new(file: File, path: &Path, description: &str) -> Result<TraceWriter, TraceError> {
+        let begin = || -> io::Result<_> {
+            let mut file = BufWriter::new(file);
             file.write_all(MAGIC)?;
             file.write_all(&VERSION.to_le_bytes())?;
             file.write_all(&(description.len() as u32).to_le_bytes())?;
             file.write_all(description.as_bytes())?;
+            file.write_all(&check(description.as_bytes()).to_le_bytes())?;
             let mut encoder = zstd::Encoder::new(file, Self::LEVEL)?;
             encoder.include_checksum(true)?;
             Ok(encoder)
         };
-        let encoder = open().map_err(|cause| TraceError::Write { path: path.into(), cause })?;
-        Ok(TraceWriter { path: path.into(), unfinished, encoder })
+        let encoder = begin().map_err(|cause| TraceError::Write { path: path.into(), cause })?;
+        Ok(TraceWriter { path: path.into(), encoder, entries: 0 })
     }
 
     pub fn words(&mut self, words: Words) -> Result<(), TraceError> {
+        self.entries += 1;
         let mut bytes = [0u8; RECORD_BYTES];
         bytes[..8].copy_from_slice(&words[0].to_le_bytes());
         bytes[8..].copy_from_slice(&words[1].to_le_bytes());
@@ -85,14 +115,12 @@ impl TraceWriter {
         self.words([ANSWER, ps])
     }
 
-    /// End the frame and give the file its name.
-    pub fn finish(self) -> Result<(), TraceError> {
-        let TraceWriter { path, unfinished, encoder } = self;
-        let close = || -> io::Result<()> {
-            encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-            std::fs::rename(&unfinished, &path)
-        };
-        close().map_err(|cause| TraceError::Write { path: path.clone(), cause })
+    /// Close the trace and end the frame: everything is written when this returns.
+    pub fn finish(mut self, is_whole: bool) -> Result<(), TraceError> {
+        self.words([CLOSING, self.entries << 1 | u64::from(is_whole)])?;
+        let TraceWriter { path, encoder, .. } = self;
+        let close = || encoder.finish()?.flush();
+        close().map_err(|cause| TraceError::Write { path, cause })
     }
 }
 
@@ -101,7 +129,10 @@ pub struct TraceReader {
     path: PathBuf,
     description: String,
     ahead: ReadAhead,
+    completeness: Completeness,
+    /// entries read, and entries that there are
     records: u64,
+    entries: u64,
     /// records to come that are code, whatever they look like
     payload: usize,
     /// read ahead
@@ -123,17 +154,24 @@ impl TraceReader {
             |cause: io::Error| TraceError::Damaged { path: path.into(), records: 0, cause: cause.to_string() };
         let mut word = [0u8; 4];
         file.read_exact(&mut word).map_err(damaged)?;
-        let found = u32::from_le_bytes(word);
-        if found != VERSION {
-            return Err(TraceError::Version { path: path.into(), found });
+        let version = u32::from_le_bytes(word);
+        if !(WITHOUT_CLOSING..=VERSION).contains(&version) {
+            return Err(TraceError::Version { path: path.into(), found: version });
         }
-        file.read_exact(&mut word).map_err(damaged)?;
-        let mut description = vec![0u8; u32::from_le_bytes(word).min(1 << 24) as usize];
-        file.read_exact(&mut description).map_err(damaged)?;
-        let description = String::from_utf8_lossy(&description).into_owned();
+        let description = read_description(&mut file, version).map_err(damaged)?;
+        let frame = file.stream_position().map_err(opening)?;
+        let (entries, completeness) = survey(&file, version, path)?;
+        file.seek(SeekFrom::Start(frame)).map_err(opening)?;
         let ahead = zstd::Decoder::new(file).and_then(ReadAhead::new).map_err(damaged)?;
         let (buffer, position) = (Vec::new(), 0);
-        Ok(TraceReader { path: path.into(), description, ahead, records: 0, payload: 0, buffer, position })
+        let path = path.into();
+        Ok(TraceReader { path, description, ahead, completeness, records: 0, entries, payload: 0, buffer, position })
+    }
+
+    /// Whether the recording has all that happened.
+    #[must_use]
+    pub fn completeness(&self) -> Completeness {
+        self.completeness
     }
 
     /// What the recorder said of the machine and the run.
@@ -145,7 +183,7 @@ impl TraceReader {
     /// The next entry; `None` after the last one of a whole file.
     #[inline(always)]
     pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceError> {
-        if self.position == self.buffer.len() && !self.refill()? {
+        if self.records == self.entries || (self.position == self.buffer.len() && !self.refill()?) {
             return Ok(None);
         }
         let words = self.buffer[self.position];
@@ -171,4 +209,70 @@ impl TraceReader {
     fn damaged(&self, cause: String) -> TraceError {
         TraceError::Damaged { path: self.path.clone(), records: self.records, cause }
     }
+}
+
+/// The check of a description: FNV-1a of 64 bits (Fowler, Noll and Vo; IETF draft-eastlake-fnv).
+fn check(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The description behind the version, believed when its check says so.
+fn read_description(file: &mut File, version: u32) -> io::Result<String> {
+    let mut length = [0u8; 4];
+    file.read_exact(&mut length)?;
+    let mut description = Vec::new();
+    let length = u64::from(u32::from_le_bytes(length));
+    if Read::by_ref(file).take(length).read_to_end(&mut description)? as u64 != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    if version > WITHOUT_CLOSING {
+        let mut expected = [0u8; 8];
+        file.read_exact(&mut expected)?;
+        if u64::from_le_bytes(expected) != check(&description) {
+            return Err(io::Error::other("the description does not have its checksum"));
+        }
+    }
+    String::from_utf8(description).map_err(io::Error::other)
+}
+
+/// Read the frame from here to its end, which compares its checksum: how many entries there are, and whether all.
+fn survey(file: &File, version: u32, path: &Path) -> Result<(u64, Completeness), TraceError> {
+    let mut bytes = 0;
+    let mut last = [0u8; RECORD_BYTES];
+    let mut read = || -> io::Result<()> {
+        let mut decoder = zstd::Decoder::new(file)?;
+        let mut buffer = vec![0u8; SURVEYED];
+        loop {
+            let mut filled = 0;
+            while filled < buffer.len() {
+                match decoder.read(&mut buffer[filled..])? {
+                    0 => break,
+                    more => filled += more,
+                }
+            }
+            if filled == 0 {
+                return Ok(());
+            }
+            bytes += filled as u64;
+            let Some(end) = buffer[..filled].last_chunk() else { break };
+            last = *end;
+        }
+        Ok(())
+    };
+    let end = read();
+    let records = bytes / RECORD_BYTES as u64;
+    let damaged = |cause: String| TraceError::Damaged { path: path.into(), records, cause };
+    end.map_err(|cause| damaged(cause.to_string()))?;
+    if bytes % RECORD_BYTES as u64 != 0 {
+        return Err(damaged("the last record is not whole".into()));
+    }
+    if version == WITHOUT_CLOSING {
+        return Ok((records, Completeness::Unknown));
+    }
+    let [first, second] = words(&last);
+    let entries = records.saturating_sub(1);
+    if records == 0 || first != CLOSING || second >> 1 != entries {
+        return Err(TraceError::Cut { path: path.into(), records });
+    }
+    Ok((entries, if second & 1 == 1 { Completeness::Whole } else { Completeness::CutShort }))
 }

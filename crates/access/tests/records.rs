@@ -65,7 +65,7 @@ fn any_page() -> impl Strategy<Value = Page> {
 fn a_page_is_told_with_the_entries_that_a_walk_reads() {
     let entries = [0x1000, 0x2008, 0x3010, 0x4018, 0];
     let mapping = Mapping { size: PageSize::Kib4, pcid: 3, global: false, upper: false, reads: 4, entries };
-    let (record, bytes) = mapping.tell(PageId(NonZeroU32::MIN));
+    let (record, bytes) = Record::of_page(PageId(NonZeroU32::MIN), &mapping);
     assert_eq!(record.payload_records() * RECORD_BYTES, bytes.len());
     assert_eq!(Mapping::entries_of(&bytes), Some(entries));
 }
@@ -106,12 +106,14 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
     let memory = shared_memory(Ring::bytes(CAPACITY));
     let mut producer = Producer::new(Ring::create(memory.as_fd(), CAPACITY).unwrap());
     let mut consumer = Consumer::new(Ring::open(memory.as_fd()).unwrap());
-    let me = || Peer::open(std::process::id()).unwrap();
+    // The writing ends stay open for as long as this test runs.
+    let pipes = [std::io::pipe().unwrap(), std::io::pipe().unwrap()];
+    let [(ours, _writing), (theirs, _also_writing)] = pipes;
     let code: Vec<u8> = (0..37).collect();
     let writer = std::thread::spawn({
         let code = code.clone();
         move || {
-            let peer = me();
+            let peer = Peer::new(ours.into());
             let define = Record::Define { block: BlockId(9), pc: 0x1000, length: 37 };
             producer.define(Vcpu::new(3), define, &code, &peer).unwrap();
             for sequence in 1..=COUNT {
@@ -120,7 +122,7 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
             producer.wait_for(Reply::Sync(Vcpu::new(3)), COUNT, &peer).unwrap()
         }
     });
-    let peer = me();
+    let peer = Peer::new(theirs.into());
     let mut next = || consumer.pop_wait(&peer, || false).unwrap();
     let define = Record::decode(next()).unwrap();
     let payload: Vec<u8> = (0..define.payload_records()).flat_map(|_| next().map(u64::to_le_bytes)).flatten().collect();
@@ -147,8 +149,10 @@ fn a_ring_that_is_none_is_refused() {
 fn a_wait_ends_when_the_other_process_does() {
     let memory = shared_memory(Ring::bytes(256));
     let mut producer = Producer::new(Ring::create(memory.as_fd(), 256).unwrap());
-    let mut child = std::process::Command::new("sleep").arg("0.1").spawn().unwrap();
-    let peer = Peer::open(child.id()).unwrap();
+    let (reading, writing) = std::io::pipe().unwrap();
+    let mut child = std::process::Command::new("sleep").arg("0.1").stdout(writing).spawn().unwrap();
+    let peer = Peer::new(reading.into());
+    assert!(peer.is_alive());
     assert!(producer.wait_for(Reply::Clock, 1, &peer).is_err());
     child.wait().unwrap();
 }

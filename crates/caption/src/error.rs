@@ -1,6 +1,5 @@
 //! Every way in which Caption says no: a stable code, the cause, the next step.
 
-use crate::share::CxlShare;
 use std::path::{Path, PathBuf};
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -12,8 +11,11 @@ pub enum Error {
     )]
     Share { given: String },
 
-    #[error("CAP002: the bounds {least} to {most} leave no room. Give a lower --least or a higher --most")]
-    Bounds { least: CxlShare, most: CxlShare },
+    #[error(
+        "CAP002: the bounds {:.1} % to {:.1} % leave no room. Give a lower --least or a higher --most",
+        .least * 100.0, .most * 100.0
+    )]
+    Bounds { least: f64, most: f64 },
 
     #[error("CAP003: {parameter}: {given} is not valid. Valid: {valid}")]
     Parameter { parameter: &'static str, given: String, valid: &'static str },

@@ -87,7 +87,7 @@ impl ShareBounds {
     pub const ALL: ShareBounds = ShareBounds { least: CxlShare::DDR_ONLY, most: CxlShare::CXL_ONLY };
 
     pub fn new(least: CxlShare, most: CxlShare) -> Result<ShareBounds> {
-        if least < most { Ok(ShareBounds { least, most }) } else { Err(Error::Bounds { least, most }) }
+        if least < most { Ok(ShareBounds { least, most }) } else { Err(Error::Bounds { least: least.0, most: most.0 }) }
     }
 
     pub fn hold(self, share: CxlShare) -> CxlShare {

@@ -117,7 +117,7 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
     if run.swap {
         swap_on()?;
     }
-    let tree = tree::enter()?;
+    let layer = tree::enter()?;
     if let Some(tiering) = run.tiering {
         tiering.start()?;
     }
@@ -163,9 +163,13 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
 
     let stdout_bytes = stdout.finish().doing(|| "passing on standard output".to_owned())?;
     let stderr_bytes = stderr.finish().doing(|| "passing on standard error".to_owned())?;
-    let files = upper::written(&tree.upper(), &tree.lower())?;
+    let mut files = upper::written(&layer.path());
     if run.keep {
-        upper::copy(&files, &tree.upper(), &tree::mount_keep()?)?;
+        match tree::mount_keep() {
+            Ok(keep) => upper::copy(&mut files, &layer.path(), &keep),
+            // The rest of the report is worth as much as before.
+            Err(error) => files.iter_mut().for_each(|file| file.lost = Some(error.to_string())),
+        }
     }
     let oom = log.oom_lines();
     events.send(&Event::Exit(Box::new(Exit { status, stdout_bytes, stderr_bytes, files, oom, moved })))?;

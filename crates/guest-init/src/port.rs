@@ -13,7 +13,7 @@ const PORTS: &str = "/sys/class/virtio-ports";
 const ATTEMPTS: u32 = 2000;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The ports of init and supervisor: python/cxlab/machine/qemu.py.
+/// The ports of init and supervisor: python/cxlab/run/host/qemu.py.
 pub struct Ports {
     pub control: File,
     pub stdin: File,

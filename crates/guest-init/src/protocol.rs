@@ -197,6 +197,10 @@ pub struct WrittenFile {
     pub kind: FileKind,
     /// [bytes]
     pub size: u64,
+    /// permission bits; those of set-user-ID and set-group-ID stay in the guest
+    pub mode: u32,
+    /// why it could not be read, or not copied out
+    pub lost: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -7,7 +7,8 @@
 //!   /keep   9p "keep", rw (only with --keep)
 //! ```
 //!
-//! Not there: the host's /dev, /proc, /sys, /run and /dev/shm; these are the guest's own.
+//! The host's jail leaves /dev, /proc, /sys and /run of the share empty (python/cxlab/run/host/jail.py): these are the guest's own.
+//! No descriptor of the share stays open.
 
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -22,28 +23,17 @@ use crate::error::{Doing, Error, Result};
 
 /// msize: 512,000 bytes is what QEMU's 9p server serves without extra copies of its descriptors.
 const NINEP: &str = "trans=virtio,version=9p2000.L,cache=loose,msize=512000";
+/// No cache: a full disk of the host's is told by the write that finds it full.
+const KEEP: &str = "trans=virtio,version=9p2000.L,cache=none,msize=512000";
 
-/// Folders of the initramfs that stay reachable behind the new root.
-pub struct Tree {
-    lower: OwnedFd,
-    upper: OwnedFd,
-}
+/// The writable layer, which stays reachable behind the new root.
+pub struct Layer(OwnedFd);
 
-impl Tree {
-    /// What the host had before the program ran.
-    pub fn lower(&self) -> PathBuf {
-        behind_root(&self.lower)
+impl Layer {
+    /// What the program wrote; the name of a mount that no path from the new root leads to.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
-
-    /// What the program wrote.
-    pub fn upper(&self) -> PathBuf {
-        behind_root(&self.upper)
-    }
-}
-
-/// A path through an open folder: the name of a mount that no path from the new root leads to.
-fn behind_root(folder: &OwnedFd) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
 }
 
 /// The kernel's own file systems, in the initramfs: ports and the ACPI tables are found there.
@@ -68,7 +58,7 @@ pub fn load_modules(folder: &str) -> Result<()> {
 }
 
 /// Mount the tree and make it this process's root.
-pub fn enter() -> Result<Tree> {
+pub fn enter() -> Result<Layer> {
     mount_new("host", Path::new("/host"), "9p", MsFlags::MS_RDONLY, NINEP)?;
     mount_new("layer", Path::new("/layer"), "tmpfs", MsFlags::empty(), "mode=755")?;
     for folder in ["/layer/upper", "/layer/work"] {
@@ -90,8 +80,8 @@ pub fn enter() -> Result<Tree> {
         symlink(target, root.join(link)).doing(|| format!("linking {link}"))?;
     }
 
-    let open = |path: &str| File::open(path).map(OwnedFd::from).doing(|| format!("opening {path}"));
-    let tree = Tree { lower: open("/host")?, upper: open("/layer/upper")? };
+    let upper = "/layer/upper";
+    let layer = Layer(File::open(upper).map(OwnedFd::from).doing(|| format!("opening {upper}"))?);
 
     // As switch_root(8): a moved mount, not a bare chroot, or programs could not make user namespaces.
     let entering = || "entering the host's tree".to_owned();
@@ -99,13 +89,13 @@ pub fn enter() -> Result<Tree> {
     mount(Some("."), "/", None::<&str>, MsFlags::MS_MOVE, None::<&str>).doing(entering)?;
     chroot(".").doing(entering)?;
     chdir("/").doing(entering)?;
-    Ok(tree)
+    Ok(layer)
 }
 
 /// The host's folder for kept files; mounted only when the program has ended.
 pub fn mount_keep() -> Result<PathBuf> {
     let keep = Path::new("/run/cxlab-keep");
-    mount_new("keep", keep, "9p", MsFlags::empty(), NINEP)?;
+    mount_new("keep", keep, "9p", MsFlags::empty(), KEEP)?;
     Ok(keep.to_owned())
 }
 

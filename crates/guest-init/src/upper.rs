@@ -1,40 +1,71 @@
 //! What the program wrote: a walk over the overlay's upper layer.
 //!
-//! A whiteout (character device 0/0) is a deletion; an opaque folder (trusted.overlay.opaque) replaced one. A folder that is
-//! there only because something below it was written is not listed. Source: Documentation/filesystems/overlayfs.rst.
+//! A whiteout (character device 0/0) is a deletion. A folder that the overlay copied up, because something below it was written,
+//! has the attribute `trusted.overlay.origin`, and is not listed; one that the program made has not. Sources:
+//! Documentation/filesystems/overlayfs.rst; Linux 6.12, fs/overlayfs/copy_up.c (`ovl_set_origin_fh`: the attribute is there, if
+//! empty, also where the lower file system has no file handles).
 
-use std::fs::{self, Metadata};
+use std::ffi::CString;
+use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown, symlink};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::Path;
 
-use crate::error::{Doing, Result};
 use crate::protocol::{FileKind, WrittenFile};
 
+/// Permission bits that a kept file may have.
+const PERMISSIONS: u32 = 0o777;
+
 /// Everything written, in path order; paths are absolute, as the program saw them.
-pub fn written(upper: &Path, lower: &Path) -> Result<Vec<WrittenFile>> {
+pub fn written(upper: &Path) -> Vec<WrittenFile> {
     let mut files = Vec::new();
-    walk(upper, lower, Path::new("/"), &mut files).doing(|| "listing the files written".to_owned())?;
-    Ok(files)
+    walk(upper, Path::new("/"), &copied_up, &mut files);
+    files
 }
 
-fn walk(upper: &Path, lower: &Path, folder: &Path, files: &mut Vec<WrittenFile>) -> io::Result<()> {
-    let mut names = fs::read_dir(upper)?.map(|e| e.map(|e| e.file_name())).collect::<io::Result<Vec<_>>>()?;
+/// A folder that cannot be listed is named, with the reason; the walk goes on beside it.
+fn walk(upper: &Path, folder: &Path, was_there: &impl Fn(&Path) -> bool, files: &mut Vec<WrittenFile>) {
+    let listed = fs::read_dir(upper).and_then(|names| names.map(|e| e.map(|e| e.file_name())).collect());
+    let mut names: Vec<_> = match listed {
+        Ok(names) => names,
+        Err(error) => {
+            files.push(unreadable(folder, &error));
+            return;
+        }
+    };
     names.sort();
     for name in names {
-        let (here, below, path) = (upper.join(&name), lower.join(&name), folder.join(&name));
-        let metadata = here.symlink_metadata()?;
+        let (here, path) = (upper.join(&name), folder.join(&name));
+        let metadata = match here.symlink_metadata() {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                files.push(unreadable(&path, &error));
+                continue;
+            }
+        };
         let kind = kind_of(&metadata);
-        let existed = below.symlink_metadata().is_ok_and(|m| m.is_dir());
-        if kind != FileKind::Folder || !existed {
+        if kind != FileKind::Folder || !was_there(&here) {
             let size = if kind == FileKind::File { metadata.len() } else { 0 };
-            files.push(WrittenFile { path: path.as_path().into(), kind, size });
+            let mode = metadata.mode() & PERMISSIONS;
+            files.push(WrittenFile { path: path.as_path().into(), kind, size, mode, lost: None });
         }
         if kind == FileKind::Folder {
-            walk(&here, &below, &path, files)?;
+            walk(&here, &path, was_there, files);
         }
     }
-    Ok(())
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> WrittenFile {
+    WrittenFile { path: path.into(), kind: FileKind::Folder, size: 0, mode: 0, lost: Some(error.to_string()) }
+}
+
+/// Whether the overlay has put the folder here because the host has it.
+fn copied_up(folder: &Path) -> bool {
+    let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return false };
+    // SAFETY: two strings; a size of 0 asks for the attribute's length alone.
+    let length = unsafe { libc::lgetxattr(path.as_ptr(), c"trusted.overlay.origin".as_ptr(), std::ptr::null_mut(), 0) };
+    length >= 0
 }
 
 fn kind_of(metadata: &Metadata) -> FileKind {
@@ -52,15 +83,19 @@ fn kind_of(metadata: &Metadata) -> FileKind {
     }
 }
 
-/// Copy what was written into `keep`, each file at its own path; deletions and special files have no copy.
-pub fn copy(files: &[WrittenFile], upper: &Path, keep: &Path) -> Result<()> {
-    for file in files {
+/// Copy what was written into `keep`, each file at its own path, for the host to check and to give its permissions. What
+/// cannot be copied is named in its file's entry, and nothing of it stays. Deletions and special files have no copy.
+pub fn copy(files: &mut [WrittenFile], upper: &Path, keep: &Path) {
+    for file in files.iter_mut().filter(|file| file.lost.is_none()) {
         let name = file.path.clone().into_os_string();
         let relative = Path::new(&name).strip_prefix("/").expect("written paths are absolute");
-        copy_one(file.kind, &upper.join(relative), &keep.join(relative))
-            .doing(|| format!("keeping /{}", relative.display()))?;
+        let to = keep.join(relative);
+        if let Err(error) = copy_one(file.kind, &upper.join(relative), &to) {
+            file.lost = Some(error.to_string());
+            // Half a file is none, and its room may be enough for the next one. If even that fails, the host drops it.
+            let _ = fs::remove_file(&to);
+        }
     }
-    Ok(())
 }
 
 fn copy_one(kind: FileKind, from: &Path, to: &Path) -> io::Result<()> {
@@ -70,48 +105,52 @@ fn copy_one(kind: FileKind, from: &Path, to: &Path) -> io::Result<()> {
     if let Some(parent) = to.parent() {
         fs::create_dir_all(parent)?;
     }
-    let metadata = from.symlink_metadata()?;
     match kind {
-        FileKind::Symlink => symlink(fs::read_link(from)?, to)?,
-        FileKind::Folder => fs::create_dir_all(to)?,
+        FileKind::Symlink => symlink(fs::read_link(from)?, to),
+        FileKind::Folder => fs::create_dir_all(to),
         FileKind::File | FileKind::Deleted | FileKind::Special => {
-            fs::copy(from, to)?;
-            fs::File::options().write(true).open(to)?.set_modified(metadata.modified()?)?;
+            let mut source = File::open(from)?;
+            let mut copy = File::options().write(true).create_new(true).mode(0o600).open(to)?;
+            io::copy(&mut source, &mut copy)?;
+            copy.set_modified(source.metadata()?.modified()?)?;
+            copy.sync_all()
         }
     }
-    // The host gives files to the user who runs QEMU, whatever is asked; root's runs keep their owners.
-    let _ = lchown(to, Some(metadata.uid()), Some(metadata.gid()));
-    if kind != FileKind::Symlink {
-        fs::set_permissions(to, fs::Permissions::from_mode(metadata.mode() & 0o7777))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn listed(files: &[WrittenFile]) -> Vec<(String, FileKind, u64)> {
         files.iter().map(|f| (String::from_utf8(f.path.clone().into_bytes()).unwrap(), f.kind, f.size)).collect()
     }
 
-    /// upper: home/ is on the host too, home/new/ is not.
-    fn layers() -> (tempfile::TempDir, std::path::PathBuf, std::path::PathBuf) {
+    /// Only root may set the overlay's own attribute.
+    fn all_but_home(upper: &Path) -> Vec<WrittenFile> {
+        let mut files = Vec::new();
+        walk(upper, Path::new("/"), &|folder| folder.ends_with("home"), &mut files);
+        files
+    }
+
+    /// home/ is on the host too, home/new/ is not.
+    fn layer() -> (tempfile::TempDir, std::path::PathBuf) {
         let layers = tempfile::tempdir().unwrap();
-        let (upper, lower) = (layers.path().join("upper"), layers.path().join("lower"));
+        let upper = layers.path().join("upper");
         fs::create_dir_all(upper.join("home/new")).unwrap();
-        fs::create_dir_all(lower.join("home")).unwrap();
         fs::write(upper.join("home/new/data"), [0; 1000]).unwrap();
         fs::write(upper.join("home/a"), "abc").unwrap();
         symlink("a", upper.join("home/link")).unwrap();
-        (layers, upper, lower)
+        (layers, upper)
     }
 
     #[test]
     fn files_links_and_new_folders_are_listed_in_order() {
-        let (_layers, upper, lower) = layers();
+        let (_layers, upper) = layer();
         assert_eq!(
-            listed(&written(&upper, &lower).unwrap()),
+            listed(&all_but_home(&upper)),
             [
                 ("/home/a".to_owned(), FileKind::File, 3),
                 ("/home/link".to_owned(), FileKind::Symlink, 0),
@@ -124,23 +163,40 @@ mod tests {
     /// Since Linux 5.8 anybody may make a whiteout.
     #[test]
     fn a_whiteout_is_a_deletion() {
-        let (_layers, upper, lower) = layers();
+        let (_layers, upper) = layer();
         use nix::sys::stat::{Mode, SFlag, mknod};
         mknod(&upper.join("home/gone"), SFlag::S_IFCHR, Mode::from_bits_truncate(0o600), 0).unwrap();
-        assert!(listed(&written(&upper, &lower).unwrap()).contains(&("/home/gone".to_owned(), FileKind::Deleted, 0)));
+        assert!(listed(&all_but_home(&upper)).contains(&("/home/gone".to_owned(), FileKind::Deleted, 0)));
     }
 
     #[test]
     fn kept_files_have_their_paths_contents_and_times() {
-        let (layers, upper, lower) = layers();
+        let (layers, upper) = layer();
         let keep = layers.path().join("keep");
         fs::create_dir(&keep).unwrap();
-        copy(&written(&upper, &lower).unwrap(), &upper, &keep).unwrap();
+        fs::set_permissions(upper.join("home/a"), fs::Permissions::from_mode(0o6751)).unwrap();
+        let mut files = all_but_home(&upper);
+        copy(&mut files, &upper, &keep);
+        assert!(files.iter().all(|file| file.lost.is_none()));
+        assert_eq!(files[0].mode, 0o751);
+        assert_eq!(fs::metadata(keep.join("home/a")).unwrap().mode() & 0o7777, 0o600);
         assert_eq!(fs::read(keep.join("home/a")).unwrap(), b"abc");
         assert_eq!(fs::read_link(keep.join("home/link")).unwrap(), Path::new("a"));
         assert_eq!(
             fs::metadata(keep.join("home/new/data")).unwrap().modified().unwrap(),
             fs::metadata(upper.join("home/new/data")).unwrap().modified().unwrap()
         );
+    }
+
+    #[test]
+    fn what_cannot_be_copied_is_named_and_leaves_nothing() {
+        let (layers, upper) = layer();
+        let keep = layers.path().join("keep");
+        fs::create_dir_all(keep.join("home/a/in the way")).unwrap();
+        let mut files = all_but_home(&upper);
+        copy(&mut files, &upper, &keep);
+        let lost: Vec<_> = files.iter().filter(|file| file.lost.is_some()).map(|file| file.size).collect();
+        assert_eq!(lost, [3]);
+        assert!(keep.join("home/new/data").exists());
     }
 }

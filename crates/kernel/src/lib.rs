@@ -4,6 +4,7 @@
 //!   quantity  Time, Frequency, Bytes, Bandwidth: made from text that carries a unit
 //!   event     the queue: totally ordered by (time, sequence), so equal inputs give equal bits
 //!   server    what keeps order reserves time ahead; what may reorder schedules an event
+//!   order     time that went back: counted in every build
 //!   credits   back-pressure: a FIFO of waiters, each woken once
 //!   slab      rows that live while a transaction does, addressed by index
 //!   statistic declared once beside its field: name, unit, description
@@ -14,6 +15,7 @@
 
 pub mod credits;
 pub mod event;
+pub mod order;
 pub mod quantity;
 pub mod random;
 pub mod server;

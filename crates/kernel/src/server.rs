@@ -5,9 +5,9 @@
 //! ```
 //!
 //! A wire, a port, a tag pipeline, one direction of a link. Reserving ahead is sound only where arrivals come
-//! in time order; where several ways join, the arrival is an event. A debug assertion holds callers to it.
+//! in time order; where several ways join, the arrival is an event. A run whose callers break this fails (`order`).
 
-use crate::Time;
+use crate::{Time, order};
 
 /// When a thing that serves in order is free again.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,7 +23,9 @@ pub struct Server {
 impl Server {
     /// Reserve `busy` from `now` on, or from when the server is free: the start of service.
     pub fn reserve(&mut self, now: Time, busy: Time) -> Time {
-        debug_assert!(now >= self.arrived, "a customer at {now} came after one at {}", self.arrived);
+        if now < self.arrived {
+            order::violated("a customer of a server", self.arrived.as_ps(), now.as_ps());
+        }
         self.arrived = now;
         let start = now.max(self.free_at);
         self.free_at = start + busy;

@@ -13,6 +13,7 @@ use crate::Time;
 
 /// What a statistic counts or measures in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     Bytes,
@@ -31,11 +32,22 @@ pub enum Unit {
 
 /// A statistic's value as it is shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "StatisticValue"))]
 #[serde(untagged)]
 pub enum Value {
     Count(u64),
-    Real(f64),
-    Distribution { count: u64, mean: f64, stdev: f64, min: f64, p50: f64, p99: f64, max: f64 },
+    /// null where it is no number, as a share of no time
+    Real(#[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))] f64),
+    Distribution {
+        count: u64,
+        mean: f64,
+        stdev: f64,
+        min: f64,
+        p50: f64,
+        p99: f64,
+        max: f64,
+    },
 }
 
 /// A number of things.
@@ -159,6 +171,7 @@ impl Statistic for Latency {
 
 /// One statistic as a visitor sees it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     pub name: &'static str,
     pub unit: Unit,

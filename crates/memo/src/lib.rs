@@ -35,6 +35,7 @@ pub mod progress;
 pub mod report;
 pub mod roi;
 pub mod session;
+pub mod stream_kernel;
 pub mod summary;
 pub mod team;
 pub mod traffic;

@@ -1,7 +1,9 @@
 //! How much of its peak each part delivers: `cargo run --release -p cxlab-model --example dram_peaks`.
 
 use cxlab_kernel::Time;
-use cxlab_model::dram::{AccessKind, DetailedSpec, Memory, Preset, RefreshMode};
+use cxlab_model::media::Memory;
+use cxlab_model::media::dram::{DetailedSpec, RefreshMode};
+use cxlab_model::mem::AccessKind;
 
 #[path = "../tests/dram/harness.rs"]
 #[allow(dead_code)] // the tests use all of it
@@ -22,13 +24,13 @@ fn main() {
         "{:<12}{:<11}{:>6} |{:>8}{:>8}{:>8} |{:>8}{:>8}{:>8}",
         "part", "refresh", "idle", "seq R", "seq 2:1", "seq 1:1", "ran R", "ran 2:1", "ran 1:1"
     );
-    for preset in Preset::ALL {
+    for preset in machine::ALL {
         for refresh in [RefreshMode::AllBank, RefreshMode::SameBank] {
             let mut spec = machine::server(preset);
             spec.controller.refresh.value = refresh;
-            let Ok(_) = cxlab_model::dram::Detailed::new(&spec) else { continue };
+            let Ok(_) = cxlab_model::media::dram::Detailed::new(&spec) else { continue };
             let idle = harness::open(&mut machine::memory(&spec), &[(Time::ZERO, harness::read(0))])[0].latency();
-            print!("{:<12}{:<11}{:>6.1} |", format!("{preset:?}"), format!("{refresh:?}"), idle.as_ns());
+            print!("{:<12}{:<11}{:>6.1} |", preset, format!("{refresh:?}"), idle.as_ns());
             let mixes: [&dyn Fn(u64, u64) -> Stream; 2] =
                 [&|r, w| sequential_mix(400_000, r, w), &|r, w| random_mix(400_000, LINES, r, w)];
             for (index, mix) in mixes.iter().enumerate() {

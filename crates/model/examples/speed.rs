@@ -18,8 +18,7 @@ mod dram;
 mod server;
 
 use cxlab_kernel::Time;
-use cxlab_model::bench::{self, Job, Mix, Pages, Pattern, Share, Store, Work};
-use cxlab_model::dram::Preset;
+use cxlab_model::bench::{self, ChaseOrder, Isa, Job, Mix, Pages, Pattern, Share, Store, Work};
 
 /// Rows that random lines are spread over, far more than there are banks.
 const LINES: u64 = 1 << 24;
@@ -43,7 +42,7 @@ fn usage() -> ! {
 
 fn ddr(requests: u64) -> u64 {
     let stream = dram::random_mix(requests, LINES, 2, 1);
-    let mut memory = server::memory(&server::server(Preset::Ddr5_4800));
+    let mut memory = server::memory(&server::server("DDR5-4800"));
     dram::closed(&mut memory, 256, &stream).len() as u64
 }
 
@@ -55,14 +54,27 @@ fn expander(requests: u64) -> u64 {
 /// Points are as long as the bench makes them: as many as it takes.
 fn machine(requests: u64) -> u64 {
     let mix = Mix { reads: 2, writes: 1 };
-    let work = Work::LoadedLatency { mix, store: Store::NonTemporal, pattern: Pattern::Random, latency_thread: false };
+    let (store, pattern) = (Store::NonTemporal, Pattern::Random);
+    let (chase, isa) = (ChaseOrder::Blocks, Isa::Avx512);
+    let work = Work::LoadedLatency { mix, store, pattern, latency_thread: false, chase, isa };
     let share = Share { node: "cxl".into(), weight: 1 };
     let (mut done, mut seed) = (0, 0);
     while done < requests {
         seed += 1;
         let (machine, placement) = ("spr-a1000".into(), vec![share.clone()]);
         let (pages, page_tables) = (Pages::Mib2, None);
-        let job = Job { machine, placement, threads: 16, delay: 0, work, prefetch: None, pages, page_tables, seed };
+        let job = Job {
+            machine,
+            set: Vec::new(),
+            placement,
+            threads: 16,
+            delay: 0,
+            work,
+            prefetch: None,
+            pages,
+            page_tables,
+            seed,
+        };
         let point = bench::run(&job).expect("a shipped machine with such a node");
         done += (point.bandwidth_mb_s * point.simulated_us / 64.0) as u64;
     }

@@ -1,4 +1,5 @@
-//! Addresses: what a host calls a place (`Hpa`), what a device calls it (`Dpa`), and the line and page it is in.
+//! Addresses: what a host calls a place (`Hpa`), what a device calls it (`Dpa`), and what an application calls it
+//! (`VirtualLine`).
 //!
 //! There is no arithmetic between the kinds: an HDM decoder or a channel map is what turns one into another.
 //! Not modelled: address tags and encryption bits above the physical address.
@@ -10,6 +11,9 @@ pub const LINE_BYTES: u64 = 64;
 
 /// Bytes in a base page of x86-64 (Intel SDM vol. 3, 4.5).
 pub const PAGE_BYTES: u64 = 4096;
+
+/// Lines in a base page.
+pub const LINES_PER_PAGE: u64 = PAGE_BYTES / LINE_BYTES;
 
 macro_rules! address {
     ($(#[$meta:meta])* $name:ident) => {
@@ -57,4 +61,35 @@ address! {
 address! {
     /// Device physical address: what the media behind a home agent or an HDM decoder sees, from 0.
     Dpa
+}
+
+/// A page of an address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PageNumber(pub u32);
+
+/// A line of an address space, since the first line of page 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VirtualLine(pub u64);
+
+impl VirtualLine {
+    #[inline]
+    #[must_use]
+    pub fn page(self) -> PageNumber {
+        PageNumber((self.0 / LINES_PER_PAGE) as u32)
+    }
+
+    /// Which line of its page.
+    #[inline]
+    #[must_use]
+    pub fn in_page(self) -> u64 {
+        self.0 % LINES_PER_PAGE
+    }
+}
+
+impl PageNumber {
+    /// The first line of the page.
+    #[must_use]
+    pub fn line(self) -> VirtualLine {
+        VirtualLine(u64::from(self.0) * LINES_PER_PAGE)
+    }
 }

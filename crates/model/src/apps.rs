@@ -22,9 +22,10 @@ mod streaming;
 
 use cxlab_kernel::statistic::Latency;
 use cxlab_kernel::{Stream, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::os::VirtualLine;
+use crate::addr::VirtualLine;
 
 pub use arrivals::Arrivals;
 pub use key_value::{KeyValue, KeyValueSpec, Ycsb};
@@ -57,7 +58,7 @@ pub enum Act {
 }
 
 /// An application as people ask for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AppSpec {
     KeyValue(KeyValueSpec),

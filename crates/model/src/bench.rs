@@ -16,23 +16,28 @@ mod buffers;
 mod embedding;
 mod job;
 mod kernels;
+mod order;
 mod point;
+mod traffic;
 
 use cxlab_kernel::{Stream, Time};
 
 use crate::addr::Hpa;
-use crate::config::Sourced;
+use crate::core::Core;
 use crate::error::ModelError;
-use crate::frontend::{Action, Kernel, Synthetic};
+use crate::fact::Sourced;
+use crate::feed::{Action, Kernel, Synthetic};
 use crate::machine::Machine;
 use crate::{MachineSpec, request::NodeId};
 
 use crate::translation::AddressSpace;
 use buffers::Frames;
 use embedding::Embedding;
-pub use job::{Instruction, Isa, Job, Mix, Pages, Pattern, Share, Store, StreamKernel, Work};
-use kernels::{Chase, Memo, Thread, Traffic, Triad, Walk};
+pub use job::{ChaseOrder, Instruction, Isa, Job, Mix, Pages, Pattern, Share, Store, StreamKernel, Work};
+use kernels::{Chase, Memo, Thread, Triad, Walk};
+use order::Order;
 pub use point::{NodePoint, Point, PortPoint, SocketLinkPoint};
+use traffic::Traffic;
 
 /// Not counted: several times the longest loaded latency of the field (EuroSys'24 figure 3: under 2 us).
 const RAMP: Time = Time::from_ns(20_000);
@@ -44,6 +49,10 @@ const ENOUGH_LINES: u64 = 120_000;
 /// Batches that `memo` takes the median of (MICRO'23 takes 10,000 on a noisy machine).
 const BATCHES: usize = 4000;
 
+/// Arrays of more than so many LLCs leave nothing in it for the next round: with 15 ways for 30 lines of a set in the mean,
+/// one set in 1,700 keeps its lines (Poisson).
+const MOST_ARRAYS: u64 = 2;
+
 type Threads = Vec<Synthetic<Thread>>;
 
 /// Run one point.
@@ -51,13 +60,13 @@ type Threads = Vec<Synthetic<Thread>>;
 /// # Errors
 /// `ModelError::Inconsistent` names what of the job cannot be, and what is valid.
 pub fn run(job: &Job) -> Result<Point, ModelError> {
-    let mut spec = MachineSpec::load(&job.machine)?;
+    let mut spec = MachineSpec::load_with(&job.machine, &job.set)?;
     if let Some(enabled) = job.prefetch {
         spec.host.prefetch.enabled = Sourced::new(enabled, "the bench's job");
     }
     let inconsistent = |cause| ModelError::Inconsistent { file: "bench".into(), cause };
     let shares = job.check(&spec).map_err(inconsistent)?;
-    let mut frames = Frames::new(&spec, job.threads + 1);
+    let mut frames = Frames::new(&spec, job.buffers());
     let space = frames.space(job.page_tables(&spec).map_err(inconsistent)?, job.pages.size());
     let threads = program(job, &spec, &shares, &mut frames);
     let mut threads: Threads = threads.into_iter().map(|thread| thread.within(space.clone())).collect();
@@ -65,43 +74,50 @@ pub fn run(job: &Job) -> Result<Point, ModelError> {
     machine.set_page_tables(space.tables);
     warm(&mut machine, &mut threads);
     warm_tables(&mut machine, &threads, &space, job.seed);
-    match job.work {
+    let moved = match job.work {
         Work::Memo { .. } | Work::Walk { .. } => batches(&mut machine, &mut threads)?,
         Work::LoadedLatency { .. } | Work::Stream { .. } | Work::Embedding {} => steady(&mut machine, &mut threads)?,
-    }
-    Ok(Point::of(job, &machine, &threads, &shares))
+    };
+    Ok(Point::of(job, &machine, &threads, &shares, moved))
 }
 
 /// What each core runs.
 fn program(job: &Job, spec: &MachineSpec, shares: &[(NodeId, u32)], frames: &mut Frames) -> Threads {
-    let mut buffer = || frames.buffer(shares);
+    let mut buffer = |most| frames.buffer(shares, most);
     let mut threads = Vec::new();
     let mut add = |thread| threads.push(Synthetic::new(thread));
     let random = |number: u16| Stream::new(job.seed, &format!("thread {number}"));
     match job.work {
-        Work::LoadedLatency { mix, store, pattern, latency_thread } => {
+        Work::LoadedLatency { mix, store, pattern, latency_thread, chase, isa } => {
+            let shuffled = Order::random(&mut Stream::new(job.seed, "random order"));
             if latency_thread {
-                add(Thread::Chase(Chase::new(buffer(), random(0))));
+                add(Thread::Chase(match chase {
+                    ChaseOrder::Blocks => Chase::in_blocks(buffer(u64::MAX), shuffled.clone(), random(0)),
+                    ChaseOrder::Buffer => Chase::over_buffer(buffer(u64::MAX), random(0)),
+                }));
             }
             for number in 1..=job.threads {
                 let delay = spec.host.core.frequency.cycles(job.delay);
-                let traffic = Traffic::new(buffer(), random(number), mix, store, pattern, delay);
+                let loaded = buffer(Traffic::LINES);
+                let stored = (mix.writes > 0).then(|| buffer(Traffic::LINES));
+                let order = Order::of(pattern, &shuffled);
+                let traffic = Traffic::new(loaded, stored, random(number), order, (mix, store, isa), delay);
                 add(Thread::Traffic(traffic));
             }
         }
         Work::Stream { kernel } => {
             for _ in 0..job.threads {
-                add(Thread::Triad(Triad::new(buffer(), kernel)));
+                add(Thread::Triad(Triad::new(buffer(u64::MAX), kernel)));
             }
         }
         Work::Embedding {} => {
             for number in 0..job.threads {
-                add(Thread::Embedding(Embedding::new(buffer(), random(number))));
+                add(Thread::Embedding(Embedding::new(buffer(u64::MAX), random(number))));
             }
         }
-        Work::Walk { size } => add(Thread::Walk(Walk::new(buffer(), random(0), size))),
+        Work::Walk { size } => add(Thread::Walk(Walk::new(buffer(u64::MAX), random(0), size))),
         Work::Memo { instruction, isa } => {
-            add(Thread::Memo(Memo::new(buffer(), random(0), instruction, isa, BATCHES)));
+            add(Thread::Memo(Memo::new(buffer(u64::MAX), random(0), instruction, isa, BATCHES)));
         }
     }
     threads
@@ -122,7 +138,16 @@ fn warm_tables(machine: &mut Machine, threads: &Threads, space: &AddressSpace, s
     }
 }
 
-/// Leave the caches as the kernels do after a long time: full of the lines that they have stored to.
+/// A load thread whose lines come into the caches.
+fn cached(kernel: &Thread) -> Option<&Traffic> {
+    match kernel {
+        Thread::Traffic(traffic) if traffic.loads() || traffic.stores() => Some(traffic),
+        _ => None,
+    }
+}
+
+/// Leave the caches as the kernels do after a long time: full of the lines that they have stored to, and of those that
+/// they have loaded where the LLC keeps some until their thread comes round.
 fn warm(machine: &mut Machine, threads: &mut Threads) {
     let host = &machine.spec().host;
     let lines = |bytes: u64| bytes / crate::addr::LINE_BYTES;
@@ -134,12 +159,17 @@ fn warm(machine: &mut Machine, threads: &mut Threads) {
         }
         return;
     }
-    let storing: Vec<usize> = (0..threads.len()).filter(|thread| threads[*thread].kernel.stores()).collect();
-    let Some(count) = std::num::NonZeroU64::new(storing.len() as u64) else { return };
+    let (near, held) = (lines(host.l2.capacity.get()), lines(host.llc.capacity().get()));
+    let arrays: u64 = threads.iter().filter_map(|thread| cached(&thread.kernel)).map(Traffic::lines).sum();
+    let kept = arrays <= MOST_ARRAYS * held;
+    let fills = |kernel: &Thread| kernel.stores() || (kept && cached(kernel).is_some());
+    warm_l2(machine, threads, near, fills);
+    let filling: Vec<usize> = (0..threads.len()).filter(|thread| fills(&threads[*thread].kernel)).collect();
+    let Some(count) = std::num::NonZeroU64::new(filling.len() as u64) else { return };
     // Half as much again as the LLC holds: by then nearly every set of its hash is full (Poisson).
-    let (far, near) = (lines(host.llc.capacity().get()) * 3 / 2 / count, lines(host.l2.capacity.get()));
+    let far = held * 3 / 2 / count;
     for number in 0..far + near {
-        for &thread in &storing {
+        for &thread in &filling {
             let (line, store) = loop {
                 if let Some(touched) = touched(threads[thread].kernel.act()) {
                     break touched;
@@ -154,10 +184,30 @@ fn warm(machine: &mut Machine, threads: &mut Threads) {
     }
 }
 
+/// Fill L2 of load threads that only load, so that each line they bring has a victim; `fills` says who fills the LLC too.
+fn warm_l2(machine: &mut Machine, threads: &mut Threads, lines: u64, fills: impl Fn(&Thread) -> bool) {
+    for (core, thread) in threads.iter_mut().enumerate() {
+        let Thread::Traffic(traffic) = &thread.kernel else { continue };
+        if fills(&thread.kernel) {
+            continue;
+        }
+        let mut left = lines * traffic.accesses();
+        while left > 0 {
+            let action = thread.kernel.act();
+            if let Some((line, store)) = touched(action) {
+                machine.warm(core, line, store);
+            }
+            left -= u64::from(!matches!(action, Action::Delay(_)));
+        }
+    }
+}
+
+/// The line that an access is the first one to.
 fn touched(action: Action) -> Option<(Hpa, bool)> {
+    let first = |address: Hpa| address == address.line();
     match action {
-        Action::Load(line) | Action::Chase(line) => Some((line, false)),
-        Action::Store(line) => Some((line, true)),
+        Action::Load(line) | Action::Chase(line) => first(line).then_some((line, false)),
+        Action::Store(line) => first(line).then_some((line, true)),
         Action::NonTemporal(_)
         | Action::NonTemporalHalf(_)
         | Action::Flush(_)
@@ -168,25 +218,33 @@ fn touched(action: Action) -> Option<(Hpa, bool)> {
     }
 }
 
-fn steady(machine: &mut Machine, threads: &mut Threads) -> Result<(), ModelError> {
+/// Lines that all threads have read or written, by their own account.
+fn lines_moved(machine: &Machine, threads: &Threads) -> u64 {
+    let of = |(core, thread): (&Core, &Synthetic<Thread>)| {
+        thread.kernel.lines_moved(core.loads_committed(), core.stats.stores.get())
+    };
+    machine.cores().iter().zip(threads).map(of).sum()
+}
+
+/// Run until enough lines have moved: those that the threads moved while that was counted.
+fn steady(machine: &mut Machine, threads: &mut Threads) -> Result<u64, ModelError> {
     machine.run_until(threads, RAMP)?;
     machine.clear_stats(RAMP);
-    let moved = |machine: &Machine| -> u64 {
-        machine.nodes().map(|(stats, _)| stats.lines_read() + stats.write_backs.get()).sum()
-    };
+    let before = lines_moved(machine, threads);
     let mut until = RAMP;
-    while until - RAMP < LEAST || (until - RAMP < MOST && moved(machine) < ENOUGH_LINES) {
+    let enough = |machine: &Machine, threads: &Threads| lines_moved(machine, threads) - before >= ENOUGH_LINES;
+    while until - RAMP < LEAST || (until - RAMP < MOST && !enough(machine, threads)) {
         until += PIECE;
         machine.run_until(threads, until)?;
     }
     machine.stop_counting(until);
-    Ok(())
+    Ok(lines_moved(machine, threads) - before)
 }
 
 /// All batches, then the end.
-fn batches(machine: &mut Machine, threads: &mut Threads) -> Result<(), ModelError> {
+fn batches(machine: &mut Machine, threads: &mut Threads) -> Result<u64, ModelError> {
     machine.run(threads, |_| Ok(()))?;
     machine.drain(threads)?;
     machine.stop_counting(machine.last_event());
-    Ok(())
+    Ok(lines_moved(machine, threads))
 }

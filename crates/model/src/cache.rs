@@ -12,13 +12,16 @@ mod entry;
 mod geometry;
 mod prefetch;
 mod private;
+mod reference;
 mod replacement;
 mod slices;
 mod tags;
 
+pub use entry::{LineState, Victim};
 pub use geometry::{CacheSpec, LlcSpec};
 pub use prefetch::{PrefetchSpec, Prefetchers, Wanted};
 pub use private::{Hit, Private, Snoop};
+pub use reference::{CoreId, ProgramCounter, Reference, ReferenceKind};
 pub use replacement::Replacement;
 pub use slices::{ClusterId, SliceId, Slices};
-pub use tags::{LineState, Tags, Victim};
+pub use tags::Tags;

@@ -1,23 +1,19 @@
-//! Configuration: facts with units, each with its source, read from TOML.
+//! What a machine file says: the machine that comes of it and of all that it names.
 //!
 //! ```text
-//!   data/machines/8468v-asic.toml --host--> data/hosts/xeon-8468v.toml
-//!                                 --node--> data/devices/dmsim-asic.toml
+//!   data/machines/8468v-asic.toml --document--> tree with its parts --machine_file.rs--> MachineSpec
 //! ```
 //!
-//! A name stands for a shipped file; a path ending in `.toml` for a file of the user's, beside the one that
-//! names it. Unknown keys and names are errors with file, line and what is valid.
+//! `document` reads the files and completes them; here their values become the types of the rooms below, and what holds
+//! between them is checked. data/README.md describes the format.
 
-mod cycles;
 mod host;
-mod library;
 mod machine;
-mod socket_link;
-mod sourced;
+mod machine_file;
+mod schema;
 
-pub use cycles::Cycles;
-pub use host::{CoreSpec, HomeSpec, HostSpec, LatencySpec, MeshSpec, MicroOperationsSpec, PortSpec, PortsSpec};
-pub use library::{machine_names, shipped_file};
-pub use machine::{DeviceInterleave, MachineSpec, NodeSpec, Path, Socket};
-pub use socket_link::{Directory, RemoteSnoopFilterSpec, SocketLinkSpec};
-pub use sourced::Sourced;
+pub use crate::document::{machine_names, shipped_file};
+pub use host::HostSpec;
+pub use machine::{MachineSpec, NodeSpec, Path, ShareSpec};
+pub use machine_file::{Entry, device};
+pub use schema::machine_schema;

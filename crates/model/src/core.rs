@@ -8,12 +8,13 @@
 //!                            what depends on it is parked until it returns
 //! ```
 //!
-//! Not an event an instruction: hits are resolved in line; only misses are events. The core never runs past an
-//! event that is due, so what it sends leaves in the order of time. Not modelled: the wrong
-//! path behind a branch; a row stands for all the micro-operations of its instruction.
+//! The core resolves hits in line. Only misses are events. The core never runs past an event that is due, so its requests
+//! leave in order of time. Not modelled: the wrong path behind a branch, and micro-operations: a row of the window stands
+//! for a whole instruction.
 
 mod arrival;
 mod commit;
+mod cpi_stack;
 mod dispatch;
 mod forward;
 mod front;
@@ -25,6 +26,8 @@ mod ports;
 mod posted;
 mod predictor;
 mod prefetch;
+mod slots;
+mod spec;
 mod stats;
 mod stores;
 mod timing;
@@ -38,13 +41,13 @@ use std::collections::VecDeque;
 use cxlab_access::{Marker, Phase};
 use cxlab_kernel::Time;
 
-use crate::addr::Hpa;
-use crate::cache::{LineState, Private};
-use crate::config::HostSpec;
+use crate::cache::{Prefetchers, Private};
 use crate::error::ModelError;
-use crate::frontend::{Branch, Execution, Feed, Outcome, Step, Work};
-use crate::request::{CoreId, Op};
+use crate::feed::{Branch, Execution, Feed, Outcome, Step, Work};
+use crate::request::{CoreId, Op, Request};
 
+use cpi_stack::CpiStack;
+pub use cpi_stack::{Cause, Mode, TimeStack};
 use forward::Forwarding;
 use front::{Front, Slots};
 use lines::Lines;
@@ -52,7 +55,7 @@ use misses::Misses;
 use ports::ExecutionPorts;
 use posted::Posted;
 use predictor::Predictor;
-use prefetch::ReadAhead;
+pub use spec::{CoreParts, CoreSpec, LatencySpec, MicroOperationsSpec, PortSpec, PortsSpec};
 pub use stats::{CoreStats, TimeSpent};
 use stores::StoreQueue;
 use timing::Timing;
@@ -61,9 +64,6 @@ pub use translate::TranslationStats;
 pub use uncore::Uncore;
 use window::{Counts, Waiters, Window};
 use write_combining::WriteCombining;
-
-/// A request under way, as the machine knows it.
-pub type RequestKey = cxlab_kernel::Key<crate::request::Request>;
 
 /// Why a core waits for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub struct Core {
     translation: Translation,
     /// the last locked instruction: loads behind it wait for it
     lock: Option<order::Sequence>,
-    prefetch: Option<ReadAhead>,
+    prefetch: Option<Prefetchers>,
     in_hand: Option<Step>,
     /// waits for an interrupt since then
     halted: Option<Time>,
@@ -133,32 +133,33 @@ pub struct Core {
     /// what was dispatched last must be committed before anything follows
     serialise: bool,
     spent: TimeSpent,
+    stack: CpiStack,
     /// lists of waiters to wake, and when; kept to be used again
     awake: Vec<(Waiters, Time)>,
     pub stats: CoreStats,
 }
 
 impl Core {
-    pub fn new(id: CoreId, host: &HostSpec) -> Result<Core, String> {
-        let timing = Timing::new(host);
+    pub fn new(id: CoreId, parts: CoreParts<'_>) -> Result<Core, String> {
+        let timing = Timing::new(parts);
         Ok(Core {
             id,
-            front: Front::new(timing.period, *host.core.dispatch_width),
-            commit: Slots::new(timing.period, *host.core.commit_width),
-            ports: ExecutionPorts::new(&host.ports, timing.period),
-            window: Window::new(*host.core.reorder_buffer, *host.core.load_queue),
+            front: Front::new(timing.period, *parts.core.dispatch_width),
+            commit: Slots::new(timing.period, *parts.core.commit_width),
+            ports: ExecutionPorts::new(parts.ports, timing.period),
+            window: Window::new(*parts.core.reorder_buffer, *parts.core.load_queue),
             lines: Lines::default(),
-            stores: StoreQueue::new(*host.core.store_queue, timing.period),
+            stores: StoreQueue::new(*parts.core.store_queue, timing.period),
             forwarding: Forwarding::new(),
             predictor: Predictor::new(),
             unguessed: None,
-            misses: Misses::new(*host.core.fill_buffers),
-            combining: WriteCombining::new(*host.core.write_combining_buffers),
+            misses: Misses::new(*parts.core.fill_buffers, *parts.prefetch.superqueue),
+            combining: WriteCombining::new(*parts.core.write_combining_buffers),
             posted: Posted::default(),
             lock: None,
-            caches: Private::new(&host.l1, &host.l2)?,
-            translation: Translation::new(host),
-            prefetch: ReadAhead::new(&host.prefetch),
+            caches: Private::new(parts.l1, parts.l2)?,
+            translation: Translation::new(parts),
+            prefetch: parts.prefetch.enabled.then(|| Prefetchers::new(parts.prefetch)),
             timing,
             in_hand: None,
             halted: None,
@@ -167,6 +168,7 @@ impl Core {
             repeating: false,
             serialise: false,
             spent: TimeSpent::default(),
+            stack: CpiStack::new(),
             awake: Vec::new(),
             stats: CoreStats::default(),
         })
@@ -183,6 +185,18 @@ impl Core {
         self.spent
     }
 
+    /// Where its time went, in a machine that has come to `until`.
+    #[must_use]
+    pub fn time_stack(&self, until: Time) -> TimeStack {
+        self.stack.until(self.now(), until)
+    }
+
+    /// Count from here.
+    pub fn clear_stats(&mut self) {
+        self.stats = CoreStats::default();
+        self.stack.clear();
+    }
+
     /// Since when it waits for an interrupt, if it does.
     #[must_use]
     pub fn halted_since(&self) -> Option<Time> {
@@ -197,8 +211,15 @@ impl Core {
         };
         self.spent.idle += at.since(since);
         // What has happened in the machine until `now` cannot be changed any more.
-        self.front.advance_to(at.max(now));
+        self.go_idle(at.max(now));
         true
+    }
+
+    /// Nothing is to be done before `until`.
+    fn go_idle(&mut self, until: Time) {
+        self.stack.charge(Cause::Dispatch, self.front.now());
+        self.front.advance_to(until);
+        self.stack.idle(self.front.now());
     }
 
     /// No instruction is dispatched before.
@@ -214,16 +235,22 @@ impl Core {
         }
     }
 
+    /// Loads that have been committed since the beginning.
+    #[must_use]
+    pub fn loads_committed(&self) -> u64 {
+        self.window.loads_committed()
+    }
+
     /// How often a miss waited for a fill buffer.
     #[must_use]
     pub fn fill_buffer_waits(&self) -> u64 {
-        self.misses.waits()
+        self.misses.buffers.waits()
     }
 
     /// Fill buffers in use.
     #[must_use]
     pub fn fill_buffers_held(&self) -> u32 {
-        self.misses.held()
+        self.misses.buffers.held()
     }
 
     /// The predictor learns what a branch did, functionally.
@@ -312,7 +339,9 @@ impl Core {
                 feed.answer_clock(sequence, at.as_ps())?;
             }
             Step::Device { service } => {
-                self.front.advance_to(self.now() + service);
+                let now = self.now();
+                self.front.advance_to(now + service);
+                self.stack.io(now, now + service);
                 self.spent.device += service;
             }
             Step::Idle { until } => {
@@ -320,7 +349,7 @@ impl Core {
                 if self.halted.is_none() {
                     self.spent.idle += until.since(self.front.now());
                 }
-                self.front.advance_to(until);
+                self.go_idle(until);
             }
             Step::Halt => {
                 let now = self.now();
@@ -328,7 +357,7 @@ impl Core {
                     None => self.halted = Some(now),
                     Some(at) => {
                         self.spent.idle += at.since(now);
-                        self.front.advance_to(at);
+                        self.go_idle(at);
                     }
                 }
             }
@@ -377,25 +406,25 @@ impl Core {
     /// A line has come back at `now`: what waited for it goes on.
     pub fn fill<U: Uncore>(
         &mut self,
-        line: Hpa,
-        op: Op,
-        grant: LineState,
+        request: &Request,
         latency: Time,
         now: Time,
         uncore: &mut U,
     ) -> Result<(), ModelError> {
-        if op == Op::Load {
+        if request.op == Op::Load {
             self.stats.miss_latency.record(latency);
         }
-        let waiters = if op.brings_line() {
-            let Some(waiters) = self.line_arrived(line, op, grant, now, uncore)? else { return Ok(()) };
-            waiters
+        self.stack.answered(request);
+        if request.op.brings_line() {
+            if let Some((waiters, ready)) = self.line_arrived(request, now, uncore)? {
+                self.awake.push((waiters, ready));
+            }
         } else {
             self.acknowledged(now);
-            self.buffer_returned(now, uncore);
-            Waiters::default()
-        };
-        self.overtake(now, uncore);
-        self.wake(waiters, now, uncore)
+            self.leave_superqueue(now, uncore);
+            self.misses.buffers.give_back(now);
+        }
+        self.serve_waiting(now, uncore)?;
+        self.wake(uncore)
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cxlab_access::trace::TraceError;
+use cxlab_kernel::{Time, order};
 
 /// An error of the model; the code stays the same for as long as the project lives.
 #[derive(Debug, thiserror::Error)]
@@ -15,10 +16,12 @@ pub enum ModelError {
     UnknownName { kind: &'static str, name: String, valid: String },
     #[error("CFG004: {file}: {cause}")]
     Inconsistent { file: String, cause: String },
+    #[error("CFG005: --set {setting}: {cause}")]
+    Setting { setting: String, cause: String },
     #[error("RUN001: the stream of the guest is damaged: {cause}; record it again, or report a bug of CXLab")]
     Stream { cause: String },
     #[error("RUN002: nothing can happen any more: {who} waits for {what} since {since}; report a bug of CXLab")]
-    Deadlock { who: String, what: String, since: cxlab_kernel::Time },
+    Deadlock { who: String, what: String, since: Time },
     #[error("RUN003: the physical address {address:#x} belongs to no memory of machine {machine}: {ranges}")]
     NoMemory { address: u64, machine: String, ranges: String },
     #[error("RUN004: cannot write {path}: {cause}")]
@@ -27,11 +30,24 @@ pub enum ModelError {
     Ring { cause: std::io::Error },
     #[error("RUN006: the trace gave {recorded} ps at answer {index}, this machine gives {replayed} ps")]
     Diverged { index: u64, recorded: u64, replayed: u64 },
+    #[error(
+        "RUN007: time went back {count} times in the model, first for {what}: {came} came after {had_come}; \
+         the figures of this run would be wrong; report a bug of CXLab"
+    )]
+    TimeWentBack { what: &'static str, had_come: Time, came: Time, count: u64 },
     #[error(transparent)]
     Trace(#[from] TraceError),
 }
 
 impl ModelError {
+    /// The error of a simulation on this thread in which time went back, if it did.
+    #[must_use]
+    pub fn of_broken_order() -> Option<ModelError> {
+        let order::Broken { what, had_come_ps, came_ps, count } = order::broken()?;
+        let (had_come, came) = (Time::from_ps(had_come_ps), Time::from_ps(came_ps));
+        Some(ModelError::TimeWentBack { what, had_come, came, count })
+    }
+
     /// The stable code, such as `CFG002`.
     #[must_use]
     pub fn code(&self) -> String {

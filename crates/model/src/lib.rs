@@ -1,26 +1,39 @@
-//! The simulated machine: folders are its parts, in the order in which a request meets them.
+//! The simulated machine: each folder is a room, and a room imports only from rooms on the floors below it.
 //!
 //! ```text
-//!   frontend -> core -> cache -> machine (home: which node?) -> dram
-//!                                                            -> cxl -> dram behind the device
+//!   study                                                   applications on a machine with an operating system
+//!   bench  os  session                                      what feeds the cores
+//!   apps  summary                                           programs; what a run tells
+//!   machine                                                 the event loop
+//!   config                                                  what a machine file says
+//!   core  home                                              the two ends of the mesh
+//!   feed  fabric                                            instructions; ways from a home agent to a memory
+//!   request  cxl  media                                     a line on its way; links; what stores the bytes
+//!   cache  translation  mem  document                       who holds a line, a page; accesses and stages; files of facts
+//!   addr  error  fact                                       what all others are written in
 //! ```
 //!
-//! `config` turns TOML facts into specs; `request` is what travels; `summary` is what a run tells.
+//! `scripts/check_imports.py` holds the table of floors.
 
 pub mod addr;
 pub mod apps;
 pub mod bench;
 pub mod cache;
-pub mod coherence;
 pub mod config;
 pub mod core;
 pub mod cxl;
-pub mod dram;
+pub mod document;
 pub mod error;
-pub mod frontend;
+pub mod fabric;
+pub mod fact;
+pub mod feed;
+pub mod home;
 pub mod machine;
+pub mod media;
+pub mod mem;
 pub mod os;
 pub mod request;
+pub mod session;
 pub mod study;
 pub mod summary;
 pub mod translation;

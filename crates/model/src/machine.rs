@@ -7,52 +7,45 @@
 //!     +------------------- fills ----------------+
 //! ```
 //!
-//! The one place where `dram` and `cxl` meet. A read of DRAM costs four events of its own (home, memory, answer,
-//! fill) and what the channels ask for; a CXL read two more, the other socket three. Cores are of one socket.
+//! The event loop: an event is of a core, of the home agents, or of the fabric. A read of DRAM costs four events of its own
+//! (home, memory, answer, fill) and what the channels ask for. A CXL read costs four more, the other socket three.
 //! Not modelled: cores of the other socket.
 
+mod build;
 mod core_loads;
-mod home;
-mod mesh;
-mod node;
 mod pages;
-mod port;
-mod ports;
-mod region;
 mod retraining;
 mod shared;
-mod snoops;
-mod socket_link;
 mod timeline;
 mod warming;
 
 use std::collections::VecDeque;
 
-use cxlab_kernel::{EventQueue, Slab, Time};
+use cxlab_kernel::{EventQueue, Time, order};
 
 use crate::config::{HostSpec, MachineSpec};
-use crate::core::{Core, Pause, RequestKey};
+use crate::core::{Core, Pause};
 use crate::error::ModelError;
-use crate::frontend::Feeds;
-use crate::request::{CoreId, NodeId, Op, Request};
+use crate::fabric::ExpanderStats;
+use crate::feed::Feeds;
+use crate::home::{self, AddressRange, NodeStats, Region, SocketLinkStats, StageTimes};
+use crate::media::Memory;
+use crate::media::dram::ChannelStats;
+use crate::request::{CoreId, NodeId, Op, Request, RequestKey};
 use crate::translation::PageTables;
 
 pub use core_loads::CoreLoads;
-pub use home::AddressRange;
-pub(crate) use mesh::Mesh;
-pub use node::{NodeStats, StageTimes};
-pub use port::PortStats;
-pub use region::Region;
 pub use retraining::Retraining;
-pub use socket_link::SocketLinkStats;
 pub use timeline::Timeline;
 
-use home::Home;
-use node::Node;
-use port::Port;
-use socket_link::SocketLink;
-
 pub(crate) use shared::{Event, Shared};
+
+/// What one of a node's ways tells of the time since counting began.
+pub struct PortStats {
+    /// root port, links, device
+    pub expander: Option<ExpanderStats>,
+    pub channels: Vec<ChannelStats>,
+}
 
 /// A machine at a moment of its time.
 pub struct Machine {
@@ -123,34 +116,17 @@ impl Machine {
         ranges: &[AddressRange],
         regions: &[Region],
     ) -> Result<Machine, ModelError> {
+        order::forget();
         let inconsistent = |cause| ModelError::Inconsistent { file: spec.name.clone(), cause };
-        let core = |(id, host)| Core::new(CoreId(id), host).map_err(inconsistent);
+        let core = |(id, host): (u16, &HostSpec)| Core::new(CoreId(id), host.core_parts()).map_err(inconsistent);
         let cores = (0..).zip(cores).map(core).collect::<Result<Vec<_>, _>>()?;
-        let mut ports = Vec::new();
-        let node = |(number, node)| {
-            let region = regions.iter().find(|region| usize::from(region.node) == number);
-            Node::new(&spec, node, region, &mut ports)
-        };
-        let nodes = spec.nodes.iter().enumerate().map(node).collect::<Result<Vec<_>, _>>().map_err(inconsistent)?;
-        let ranges: Vec<_> = ranges.iter().copied().chain(regions.iter().map(Region::range)).collect();
-        let home = Home::new(&spec, cores.len() as u16, &ranges).map_err(inconsistent)?;
+        let (home, fabric) = build::memory_system(&spec, cores.len() as u16, ranges, regions).map_err(inconsistent)?;
         let pauses = vec![Pause::Behind; cores.len()];
         let loads = vec![CoreLoads::default(); cores.len()];
-        let socket_link = spec.socket_link.as_ref().map(SocketLink::new);
         let tables = PageTables::Told(Vec::new());
-        let shared =
-            Shared { queue: EventQueue::new(), requests: Slab::new(), home, nodes, ports, socket_link, tables };
+        let shared = Shared { queue: EventQueue::new(), home, fabric, tables };
         let ready = (0..cores.len()).collect();
         Ok(Machine { cores, pauses, ready, since: Time::ZERO, until: None, timeline: None, loads, shared, spec })
-    }
-
-    /// Whether a machine of this description can be built.
-    pub fn check(spec: &MachineSpec) -> Result<(), String> {
-        Core::new(CoreId(0), &spec.host)?;
-        for node in &spec.nodes {
-            Node::new(spec, node, None, &mut Vec::new()).map_err(|cause| format!("node {}: {cause}", node.name))?;
-        }
-        Ok(())
     }
 
     /// Run each core on its feed until all have ended; `look` sees the machine at sync points.
@@ -176,7 +152,7 @@ impl Machine {
                 return Ok(stop);
             }
             if self.pauses.iter().all(|pause| *pause == Pause::Ended) {
-                return Ok(Stop::Ended);
+                return time_went_on().map(|()| Stop::Ended);
             }
             if self.pauses.iter().all(|pause| matches!(pause, Pause::Halted | Pause::Ended)) {
                 // Who is woken first is for the guest to say.
@@ -198,7 +174,7 @@ impl Machine {
         if self.shared.queue.is_empty() && self.pauses.iter().any(|pause| matches!(pause, Pause::Blocked(_))) {
             return Err(self.deadlock());
         }
-        Ok(())
+        time_went_on()
     }
 
     /// Let everything come to its end that is under way.
@@ -207,7 +183,7 @@ impl Machine {
             self.next_event()?;
             self.run_all_ready(feeds)?;
         }
-        Ok(())
+        time_went_on()
     }
 
     /// When the last event was.
@@ -271,14 +247,20 @@ impl Machine {
         }
         match event {
             Event::Resume(core) => self.ready.push_back(usize::from(core.0)),
-            Event::Fill(key) => {
+            Event::Home(home::Event::Fill(key)) => {
                 let core = self.fill(now, key)?;
                 if matches!(self.pauses[core], Pause::Blocked(_)) {
                     self.ready.push_back(core);
                 }
             }
-            Event::Home(key) => self.shared.look_up(now, key, &mut self.cores),
-            event => self.shared.happen(now, event),
+            Event::Home(event) => {
+                let (home, mut around) = self.shared.at_home(&mut self.cores);
+                home.step(now, event, &mut around);
+            }
+            Event::Fabric(due) => self.shared.step_fabric(now, due),
+            Event::Retrain(way, lanes, rate) => {
+                self.shared.fabric.retrain(now, way, lanes, rate).expect("checked when it was scheduled");
+            }
         }
         Ok(())
     }
@@ -287,40 +269,30 @@ impl Machine {
     pub fn clear_stats(&mut self, now: Time) {
         self.since = now;
         self.loads.fill(CoreLoads::default());
-        self.cores.iter_mut().for_each(|core| core.stats = crate::core::CoreStats::default());
+        self.cores.iter_mut().for_each(Core::clear_stats);
         self.shared.home.clear_stats();
-        self.shared.nodes.iter_mut().for_each(Node::clear_stats);
-        self.shared.ports.iter_mut().for_each(Port::clear_stats);
-        if let Some(link) = &mut self.shared.socket_link {
-            link.stats = SocketLinkStats::default();
-        }
+        self.shared.fabric.clear_stats();
+        self.shared.fabric.all_media().iter_mut().for_each(Memory::clear_stats);
     }
 
     fn fill(&mut self, now: Time, key: RequestKey) -> Result<usize, ModelError> {
-        let request = self.shared.requests.remove(key);
-        let core = usize::from(request.core.0);
-        let latency = request.latency(now);
+        let (request, latency) = self.shared.home.finish(now, key, &mut self.shared.queue);
+        let core = usize::from(request.core().0);
         if let Some(timeline) = &mut self.timeline {
             timeline.request(&request, now);
         }
-        if request.entered {
-            self.shared.nodes[usize::from(request.node.0)].served(&request, latency);
-            self.shared.give_back_entry(now, request.node);
-            if request.op == Op::Load {
-                self.loads[core].count(&request);
-            }
-        } else if request.op == Op::Load {
-            self.loads[core].count_llc(&request, latency);
+        if request.op == Op::Load {
+            let loads = &mut self.loads[core];
+            if request.entered { loads.count(&request) } else { loads.count_llc(&request, latency) }
         }
-        self.shared.served(now, request.line);
-        self.cores[core].fill(request.line, request.op, request.grant, latency, now, &mut self.shared)?;
+        self.cores[core].fill(&request, latency, now, &mut self.shared)?;
         Ok(core)
     }
 
     fn deadlock(&self) -> ModelError {
         let blocked = self.pauses.iter().position(|pause| matches!(pause, Pause::Blocked(_)));
         let waits = blocked.map(|core| (core, self.pauses[core]));
-        let oldest = self.shared.requests.iter().min_by_key(|request| request.born());
+        let oldest = self.shared.home.requests().min_by_key(|request| request.born());
         ModelError::Deadlock {
             who: waits.map_or("a core".into(), |(core, pause)| format!("core {core} ({pause:?})")),
             what: oldest.map_or("nothing that is under way".into(), |request| format!("{request:?}")),
@@ -346,7 +318,7 @@ impl Machine {
 
     /// What the memory of each node has done, and where its loads spent their time, in the order of the nodes.
     pub fn nodes(&self) -> impl Iterator<Item = (&NodeStats, &StageTimes)> {
-        self.shared.nodes.iter().map(|node| (node.stats(), node.stages()))
+        self.shared.home.nodes()
     }
 
     /// Of each core, the loads that reached a memory.
@@ -368,19 +340,22 @@ impl Machine {
 
     /// The ports of a node in the order of its devices.
     pub fn ports(&self, node: NodeId) -> impl Iterator<Item = PortStats> {
-        let elapsed = self.counted();
-        self.shared.ports[self.shared.nodes[usize::from(node.0)].ports()].iter().map(move |port| port.stats(elapsed))
+        let (elapsed, Shared { home, fabric, .. }) = (self.counted(), &self.shared);
+        home.ways(node).iter().map(move |way| PortStats {
+            expander: fabric.stats(*way, elapsed),
+            channels: fabric.media(*way).stats(elapsed),
+        })
     }
 
     /// Requests that waited for an entry of the home agents' tables, for each node, since the beginning.
     pub fn table_full_events(&self) -> impl Iterator<Item = u64> {
-        self.shared.nodes.iter().map(|node| node.table.full_events())
+        self.shared.home.table_full_events()
     }
 
     /// The link to the other socket, if there is one.
     #[must_use]
     pub fn socket_link(&self) -> Option<&SocketLinkStats> {
-        self.shared.socket_link.as_ref().map(|link| &link.stats)
+        self.shared.home.socket_link()
     }
 
     /// Lines that the LLC had, and had not.
@@ -388,4 +363,9 @@ impl Machine {
     pub fn llc_hits_and_misses(&self) -> (u64, u64) {
         self.shared.home.hits_and_misses()
     }
+}
+
+/// A simulation in which time went back has no result.
+fn time_went_on() -> Result<(), ModelError> {
+    ModelError::of_broken_order().map_or(Ok(()), Err)
 }

@@ -33,14 +33,15 @@ use std::collections::VecDeque;
 
 use cxlab_kernel::Time;
 
-use crate::addr::{Hpa, LINE_BYTES, PAGE_BYTES};
+use crate::addr::Hpa;
+pub use crate::addr::{LINES_PER_PAGE, PageNumber, VirtualLine};
 use crate::request::NodeId;
 
 pub use costs::{COSTS, CostSpec};
 pub use error::OsError;
 pub use frames::{Capacity, Frame};
 pub use mempolicy::{Mempolicy, Placement, Share};
-pub use page_table::{Mapping, PageNumber, VirtualLine};
+pub use page_table::Mapping;
 pub use process::Process;
 pub use stats::OsStats;
 pub use swap::{SSD, SsdSpec};
@@ -52,9 +53,6 @@ use lru::Lru;
 use page_table::PageTable;
 use policy::Tiering;
 use swap::Ssd;
-
-/// Lines of a page.
-pub const LINES_PER_PAGE: u64 = PAGE_BYTES / LINE_BYTES;
 
 /// What all cores share of the operating system.
 pub struct Os {

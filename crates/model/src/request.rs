@@ -5,18 +5,13 @@
 //!                      '--------------------------- the sum is its latency -------------------------------'
 //! ```
 
-use cxlab_kernel::Time;
+use cxlab_kernel::{Key, Time};
 
 use crate::addr::Hpa;
-use crate::cache::{LineState, SliceId};
-use crate::core::RequestKey;
+use crate::cache::{LineState, Reference, SliceId};
+use crate::mem::Stage;
 
-/// Where a prefetched line comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    L2,
-    Llc,
-}
+pub use crate::cache::CoreId;
 
 /// Why a line travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +22,8 @@ pub enum Op {
     Own,
     /// a walk of the page tables reads an entry
     Walk,
-    /// read ahead, into L2 or into the LLC alone
-    Prefetch(Level),
+    /// read ahead, into L2
+    Prefetch,
     /// a line is written past the caches (movnt): posted, the home agent finishes it
     NonTemporal,
     /// a part of a line is: its memory has to read the line first
@@ -49,7 +44,7 @@ impl Op {
     /// The core waits for the line; else for the home agent's word that it has taken over.
     #[must_use]
     pub fn brings_line(self) -> bool {
-        matches!(self, Op::Load | Op::Own | Op::Walk | Op::Prefetch(_))
+        matches!(self, Op::Load | Op::Own | Op::Walk | Op::Prefetch)
     }
 
     /// From the home agent to the memory, with data.
@@ -59,59 +54,16 @@ impl Op {
     }
 }
 
-macro_rules! stages {
-    ($($stage:ident $name:literal $description:literal,)+) => {
-        /// Where a request's time goes, in the order of its way.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Stage { $(#[doc = $description] $stage,)+ }
-
-        impl Stage {
-            pub const ALL: &'static [Stage] = &[$(Stage::$stage,)+];
-
-            /// The name in results.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Stage::$stage => $name,)+ }
-            }
-
-            /// What happens there.
-            #[must_use]
-            pub fn description(self) -> &'static str {
-                match self { $(Stage::$stage => $description,)+ }
-            }
-        }
-    };
-}
-
-stages! {
-    Translation "translation" "second TLB, or waiting for a walk of the page tables",
-    FillBuffer "fill_buffer" "waiting for a fill buffer of the core",
-    ToHome "to_home" "L1 and L2 look-up, mesh to the LLC slice and home agent, LLC and snoop filter look-up",
-    Snoop "snoop" "other cores are asked for the line, or told to forget it",
-    HomeQueue "home_queue" "waiting for an entry of the home agent's table of requests",
-    HomeToMemory "home_to_memory" "mesh from the home agent to the memory controller, root port or socket link",
-    SocketLinkOut "socket_link_out" "socket-to-socket link, towards the other socket: queueing, serialisation, flight",
-    RemoteHome "remote_home" "home agent of the other socket: coherence check, remote snoop filter, mesh",
-    RootPortQueue "root_port_queue" "waiting for an entry of the root port's request and response FIFO",
-    HostOut "host_out" "bridge and CXL protocol of the host, outwards",
-    LinkM2s "link_m2s" "credit wait, packing into flits, serialisation, towards the device",
-    DeviceIn "device_in" "CXL protocol of the device, inwards",
-    DeviceQueue "device_queue" "waiting for an entry of the device's queue",
-    Media "media" "queueing and access of the DRAM",
-    LinkS2m "link_s2m" "CXL protocol of the device, then packing and serialisation, towards the host",
-    HostIn "host_in" "CXL protocol and bridge of the host, back",
-    SocketLinkBack "socket_link_back" "mesh of the other socket, then the socket-to-socket link back",
-    MemoryToHome "memory_to_home" "mesh back to the home agent",
-    FromHome "from_home" "mesh back to the core and fill",
-}
+/// A request under way, as the machine knows it.
+pub type RequestKey = Key<Request>;
 
 /// One line under way: created once, stamped at each stage, never copied from hop to hop.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub line: Hpa,
     pub op: Op,
-    /// which core asked
-    pub core: CoreId,
+    /// what asked for it
+    pub by: Reference,
     /// which node its memory is of
     pub node: NodeId,
     /// which LLC slice, and so which home agent, is its line's
@@ -131,10 +83,6 @@ pub struct Request {
     spans: [Time; Stage::ALL.len()],
 }
 
-/// A core, by its place in the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CoreId(pub u16);
-
 /// A NUMA node, by its place in the machine file: the operating system's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeId(pub u16);
@@ -148,12 +96,12 @@ pub struct HomeId {
 
 impl Request {
     #[must_use]
-    pub fn new(line: Hpa, op: Op, core: CoreId, home: HomeId, born: Time) -> Request {
+    pub fn new(line: Hpa, op: Op, by: Reference, home: HomeId, born: Time) -> Request {
         let HomeId { node, slice } = home;
         Request {
             line,
             op,
-            core,
+            by,
             node,
             slice,
             grant: LineState::Exclusive,
@@ -164,6 +112,12 @@ impl Request {
             last: born,
             spans: [Time::ZERO; Stage::ALL.len()],
         }
+    }
+
+    /// Which core asked.
+    #[must_use]
+    pub fn core(&self) -> CoreId {
+        self.by.core
     }
 
     /// Where its line is at home.
@@ -187,13 +141,20 @@ impl Request {
     /// From the address to `now`, which must be the sum of its stages.
     pub fn latency(&self, now: Time) -> Time {
         let sum: Time = self.spans.iter().copied().sum();
-        assert_eq!(sum, now - self.born, "the stages of {:?} do not add up to its latency", self.line);
-        sum
+        let latency = now - self.born;
+        assert_eq!(sum, latency, "the stages of {:?} do not add up to its latency", self.line);
+        latency
     }
 
     #[must_use]
     pub fn span(&self, stage: Stage) -> Time {
         self.spans[stage as usize]
+    }
+
+    /// The time of each stage.
+    #[must_use]
+    pub fn spans(&self) -> &[Time; Stage::ALL.len()] {
+        &self.spans
     }
 
     /// When its last stage ended.

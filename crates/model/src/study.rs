@@ -14,8 +14,9 @@ use cxlab_kernel::{Bytes, Stream, Time};
 
 use crate::MachineSpec;
 use crate::apps::Region;
-use crate::config::{HostSpec, Sourced};
+use crate::config::HostSpec;
 use crate::error::ModelError;
+use crate::fact::Sourced;
 use crate::machine::Machine;
 use crate::os::policy::{NoTiering, NumaBalancing, NumaBalancingSpec, Tiering, Tpp, TppSpec};
 use crate::os::{Capacity, LINES_PER_PAGE, Mempolicy, OsError, SSD, System, VirtualLine};
@@ -41,7 +42,7 @@ impl Session {
     /// # Errors
     /// `ModelError::Inconsistent` names what of the study cannot be, and what is valid.
     pub fn new(spec: &StudySpec) -> Result<Session, ModelError> {
-        let mut machine = MachineSpec::load(&spec.machine)?;
+        let mut machine = MachineSpec::load_with(&spec.machine, &spec.set)?;
         spec.check(&machine).map_err(inconsistent)?;
         divide_caches(&mut machine, spec.caches_divided_by);
         // Pages are 4 KiB of anywhere: a stream in physical memory ends with each.
@@ -155,8 +156,7 @@ fn populate(system: &mut System, process: usize, spec: &StudySpec) -> Result<(),
 fn core_for(host: &HostSpec, process: &ProcessSpec) -> HostSpec {
     let mut host = host.clone();
     if process.app.streams() {
-        let lines = host.prefetch.lines_under_way();
-        host.core.fill_buffers = Sourced::new(lines, "superqueue and prefetches into the LLC");
+        host.core.fill_buffers = Sourced::new(*host.prefetch.superqueue, "the superqueue");
     }
     host
 }

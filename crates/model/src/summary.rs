@@ -1,24 +1,27 @@
 //! The summary of a run: what `--json` writes, for people and programs.
 
 mod counters;
+mod cpi_stack;
 mod sampled;
 mod series;
 mod totals;
 mod tree;
 
 pub use counters::{Counters, Sample};
-pub use sampled::Windows;
+pub use cpi_stack::{CpiStack, ModeStack};
+pub use sampled::{Sampling, Windows};
 pub use series::Series;
 pub use totals::Totals;
 pub use tree::Part;
 
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 
 /// A run in numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub machine: String,
     /// simulated time of the regions of detail [s]
@@ -30,17 +33,18 @@ pub struct Summary {
     /// by name, in the machine's order
     pub nodes: IndexMap<String, NodeSummary>,
     pub core: CoreSummary,
+    pub cpi_stack: CpiStack,
 }
 
 /// Committed instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Instructions {
     pub user: u64,
     pub kernel: u64,
 }
 
 /// Where the simulated time of all cores went; the sum is `simulated_seconds` for each of them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeShares {
     pub busy_s: f64,
     /// nothing to do until a timer
@@ -50,7 +54,7 @@ pub struct TimeShares {
 }
 
 /// What a node's memory did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSummary {
     /// lines read for loads
     pub loads: u64,
@@ -73,7 +77,7 @@ pub struct NodeSummary {
 }
 
 /// What reached one type-3 device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceSummary {
     /// M2S Req
     pub reads: u64,
@@ -82,7 +86,7 @@ pub struct DeviceSummary {
 }
 
 /// What happened in the cores, and where lines were found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreSummary {
     pub l1_hits: u64,
     pub l2_hits: u64,

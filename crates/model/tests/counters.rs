@@ -4,7 +4,7 @@ mod support;
 
 use cxlab_access::Marker;
 use cxlab_model::Machine;
-use cxlab_model::frontend::Step;
+use cxlab_model::feed::Step;
 use cxlab_model::summary::{Counters, Sample};
 use support::{GIB, Script, machine, shuffled};
 

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use cxlab_kernel::Time;
 use cxlab_model::MachineSpec;
-use cxlab_model::config::Sourced;
+use cxlab_model::fact::Sourced;
 use cxlab_model::summary::Summary;
 use cxlab_model::translation::{Page, PageId, PageSize, Tlb};
 use support::{GIB, load, machine_of, run, run_on};
@@ -111,7 +111,7 @@ fn mod_5_a_hint_does_not_choose_the_level() {
     // prefetcht1 is for L2 (Intel SDM vol. 2B, PREFETCHh): here the load behind it hits L1.
     let (machine, _) = run("8468v-asic", |script| {
         script.instruction(&[0x0f, 0x18, 0x11], &[load(0)]).settle(); // prefetcht1 [rcx]
-        script.step(cxlab_model::frontend::Step::Delay { span: Time::from_ns(500) }).chase(0);
+        script.step(cxlab_model::feed::Step::Delay { span: Time::from_ns(500) }).chase(0);
     });
     assert_eq!(machine.cores()[0].stats.l1_hits.get(), 1);
 }

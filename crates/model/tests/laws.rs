@@ -4,7 +4,7 @@ mod support;
 
 use cxlab_kernel::Time;
 use cxlab_model::config::machine_names;
-use cxlab_model::frontend::Step;
+use cxlab_model::feed::Step;
 use cxlab_model::summary::Summary;
 use cxlab_model::{Machine, MachineSpec};
 use proptest::prelude::*;
@@ -89,7 +89,7 @@ fn a_chase_does_not_care_for_the_size_of_the_window() {
     let time = |rob: u32| {
         let mut spec = MachineSpec::load("8468v-asic").unwrap();
         spec.host.core.reorder_buffer.value = rob;
-        let ranges = [cxlab_model::machine::AddressRange { start: 0, length: GIB, node: 0 }];
+        let ranges = [cxlab_model::home::AddressRange { start: 0, length: GIB, node: 0 }];
         let mut machine = Machine::new(spec, 1, &ranges).unwrap();
         let mut script = Script::default();
         shuffled(0, GIB, 1_000).for_each(|address| {

@@ -243,7 +243,7 @@ fn nobody_waits_for_a_prefetch_and_its_line_is_there() {
     };
     let (machine, times) = run(MACHINE, |script| {
         prefetch(script, GIB);
-        script.settle().step(cxlab_model::frontend::Step::Delay { span: cxlab_kernel::Time::from_ns(300) });
+        script.settle().step(cxlab_model::feed::Step::Delay { span: cxlab_kernel::Time::from_ns(300) });
         script.settle().chase(GIB).settle();
     });
     assert!(times[0].as_ns() < 5.0, "{}", times[0]);

@@ -5,7 +5,8 @@ mod support;
 use cxlab_kernel::Time;
 use cxlab_model::config::Path;
 use cxlab_model::cxl::{Lanes, LinkRate};
-use cxlab_model::machine::{AddressRange, Region, Retraining};
+use cxlab_model::home::{AddressRange, Region};
+use cxlab_model::machine::Retraining;
 use cxlab_model::{Machine, MachineSpec};
 
 use support::{Script, shuffled};

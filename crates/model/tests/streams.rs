@@ -8,7 +8,7 @@ use cxlab_access::record::{MemoryAccess, RECORD_BYTES, Words};
 use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::{BlockId, Phase, Record, Vcpu};
 use cxlab_model::error::ModelError;
-use cxlab_model::frontend::{Guest, RecordSource};
+use cxlab_model::session::{Guest, RecordSource};
 use cxlab_model::summary::Summary;
 use support::machine;
 

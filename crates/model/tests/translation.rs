@@ -8,8 +8,8 @@ use std::num::NonZeroU32;
 
 use cxlab_kernel::Time;
 use cxlab_model::addr::Hpa;
-use cxlab_model::config::Sourced;
-use cxlab_model::frontend::{LineAccess, Step};
+use cxlab_model::fact::Sourced;
+use cxlab_model::feed::{LineAccess, Step};
 use cxlab_model::summary::{Counters, Part};
 use cxlab_model::translation::{
     AddressSpace, Array, ArraySpec, Forget, Mapping, Page, PageId, PageSize, PageTables, Tlb,
@@ -130,10 +130,35 @@ fn a_first_touch_reads_every_level_from_memory_and_says_so() {
     assert!((least..4.0 * read.as_ns() + 0.5).contains(&walk_ns), "{walk_ns} ns in reads of {read}");
     let (stats, stages) = ran.machine.nodes().next().unwrap();
     assert_eq!((stats.loads.get(), stats.walk_reads.get()), (1, 4));
-    let translation = stages[cxlab_model::request::Stage::Translation as usize];
+    let translation = stages[cxlab_model::mem::Stage::Translation as usize];
     assert!((translation.as_ns() / walk_ns - 1.0).abs() < 1e-3, "{translation} of {walk_ns} ns");
     // The load begins when the walk ends: its own way is as long as alone.
     assert!(((ran.times[0] - translation).as_ns() / read.as_ns() - 1.0).abs() < 0.05, "{:?}", ran.times);
+}
+
+#[test]
+fn a_walk_that_joins_a_miss_under_way_begins_when_it_is_asked_for() {
+    const LOAD: &[u8] = &[0x48, 0x8b, 0x19]; // mov rbx, [rcx]
+    const MULTIPLY: &[u8] = &[0x48, 0x0f, 0xaf, 0xc0]; // imul rax, rax
+    const TARGET: u64 = 1 << 20;
+    let ran = run(PageSize::Kib4, |script, through| {
+        // The lines of all entries are on their way. The address is known 300 x 3 cycles later, behind their arrival; the
+        // core looks that far ahead before the first of them has come.
+        for entry in space(PageSize::Kib4).entries(Hpa::new(TARGET)) {
+            script.instruction(LOAD, &[load(entry.get())]);
+        }
+        for _ in 0..300 {
+            script.instruction(MULTIPLY, &[]);
+        }
+        script.instruction(CHASE, &[through(TARGET)]);
+    });
+    let stats = ran.machine.cores()[0].translation_stats();
+    // All four entries are in L1 by then. A read that joined its line's miss is over as soon as it begins.
+    let cycles = stats.walk_latency.mean_ns() * GHZ;
+    assert_eq!(stats.walks.get(), 1);
+    assert!((0.0..4.0 * L1 + 0.1).contains(&cycles), "{cycles} cycles");
+    // The load itself is no earlier than its address: 300 multiplications of 3 cycles.
+    assert!(ran.times[0].as_ns() * GHZ > 900.0, "{:?}", ran.times);
 }
 
 #[test]

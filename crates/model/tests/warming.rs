@@ -4,16 +4,16 @@ mod support;
 
 use cxlab_kernel::Stream;
 use cxlab_model::Machine;
-use cxlab_model::addr::Hpa;
-use cxlab_model::frontend::{Branch, Outcome, Touch};
+use cxlab_model::feed::{Branch, Outcome, Touch};
 use cxlab_model::summary::Summary;
-use support::{Script, machine};
+use support::{Script, load, machine, store};
 
 const MACHINE: &str = "8468v-asic";
 const LINE: u64 = 64;
 
 fn touch(machine: &mut Machine, line: u64, touch: Touch) {
-    machine.touch(0, Hpa::new(line * LINE), touch == Touch::NonTemporal, touch);
+    let access = if touch == Touch::NonTemporal { store(line * LINE) } else { load(line * LINE) };
+    machine.touch(0, access, touch);
 }
 
 fn run(machine: &mut Machine, write: impl FnOnce(&mut Script)) -> Summary {

@@ -1,5 +1,6 @@
 //! A job: run the model on a stream of records, keep a partial summary on disk, give the whole one back.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{BorrowedFd, FromRawFd};
@@ -9,28 +10,34 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Release;
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use cxlab_access::{Consumer, Peer, Ring, Schedule};
 use cxlab_kernel::Time;
-use cxlab_model::frontend::{Answers, Guest, Live, PageMap, Placed, Policy, RecordSource, Replay, Sampled};
-use cxlab_model::machine::{AddressRange, Region, Retraining, Timeline};
-use cxlab_model::summary::{Counters, Part, Series, Summary};
+use cxlab_model::home::{AddressRange, Region};
+use cxlab_model::machine::{Retraining, Timeline};
+use cxlab_model::session::{Answers, Guest, Live, PageMap, Placed, Policy, RecordSource, Replay, Sampled};
+use cxlab_model::summary::{Counters, Part, Sampling, Series, Summary};
 use cxlab_model::{Machine, MachineSpec, ModelError};
 
 /// Between two partial summaries.
 const PARTIAL_EVERY: Duration = Duration::from_secs(1);
 
 /// What the supervisor asks for.
-#[derive(Deserialize)]
-struct LiveJob {
+#[derive(Deserialize, JsonSchema)]
+pub struct LiveJob {
     /// descriptor of the ring, inherited
     ring_fd: i32,
-    qemu_pid: u32,
+    /// descriptor of a pipe whose writing end only QEMU has, inherited
+    qemu_fd: i32,
     /// vCPUs, a core for each
     cpus: u16,
     machine: String,
+    /// settings of the command line, each `KEY=VALUE`, that the machine is changed by
+    #[serde(default)]
+    set: Vec<String>,
     nodes: Vec<NodeRanges>,
     /// CXL regions that the guest's Linux committed
     regions: Vec<Region>,
@@ -39,15 +46,16 @@ struct LiveJob {
     /// the run's folder: the partial summary is kept there
     out: PathBuf,
     /// where to record the stream, if it is wanted
-    record: Option<PathBuf>,
+    record: Option<Output>,
     timeline: Option<Window>,
     /// descriptor of the counters' port, inherited, if the guest has one
     counters_fd: Option<i32>,
 }
 
 /// Which instructions of a replayed trace are followed in detail.
-#[derive(Deserialize)]
-struct Sample {
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "SampleJob")]
+pub struct Sample {
     detail: u64,
     warm: u64,
     every: u64,
@@ -61,10 +69,28 @@ impl Sample {
     }
 }
 
+/// A file that the supervisor has opened for us, gives its name, or drops.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "OutputFile")]
+pub struct Output {
+    /// inherited
+    fd: i32,
+    /// for messages
+    path: PathBuf,
+}
+
+impl Output {
+    fn file(&self) -> File {
+        // SAFETY: the supervisor passes a descriptor for this use alone, and each output is written once.
+        unsafe { File::from_raw_fd(self.fd) }
+    }
+}
+
 /// What a timeline shows, and where it is written.
-#[derive(Deserialize)]
-struct Window {
-    file: PathBuf,
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "TimelineJob")]
+pub struct Window {
+    output: Output,
     from_ps: u64,
     until_ps: u64,
 }
@@ -80,36 +106,80 @@ impl Window {
     fn write(&self, machine: &Machine) -> Result<(), ModelError> {
         let Some(timeline) = machine.timeline() else { return Ok(()) };
         let text = timeline.to_json(machine.spec()).to_string();
-        std::fs::write(&self.file, text).map_err(|cause| ModelError::Unwritable { path: self.file.clone(), cause })
+        let unwritable = |cause| ModelError::Unwritable { path: self.output.path.clone(), cause };
+        self.output.file().write_all(text.as_bytes()).map_err(unwritable)
     }
 }
 
-#[derive(Deserialize, serde::Serialize)]
-struct NodeRanges {
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub struct NodeRanges {
     node: u16,
     /// (first byte, bytes)
     ranges: Vec<(u64, u64)>,
 }
 
 /// What a trace says of the run that it was recorded from.
-#[derive(Deserialize, serde::Serialize)]
-struct Recorded {
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub struct Recorded {
     machine: String,
+    /// settings of the command line, each `KEY=VALUE`, that the machine is changed by
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    set: Vec<String>,
     cpus: u16,
     nodes: Vec<NodeRanges>,
     regions: Vec<Region>,
     retrainings: Vec<Retraining>,
 }
 
-#[derive(Deserialize)]
-struct ReplayJob {
+#[derive(Deserialize, JsonSchema)]
+pub struct ReplayJob {
     trace: PathBuf,
     /// another machine than the recorded one
     machine: Option<String>,
+    /// settings of the command line, on top of the recorded ones where the machine is the recorded one
+    #[serde(default)]
+    set: Vec<String>,
     timeline: Option<Window>,
     sample: Option<Sample>,
     /// where the program's pages go, by names of nodes and pages in a row, if not where they were recorded
     placement: Option<Vec<(String, u32)>>,
+}
+
+/// What the model says of a run.
+#[derive(Serialize, JsonSchema)]
+pub struct RunResult {
+    #[serde(flatten)]
+    summary: Summary,
+    /// whether the stream of records came to its own end
+    complete: bool,
+    /// absent where every instruction was followed in detail
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<Sampling>,
+    /// counters over simulated time, a list a column; absent in a replay
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
+    series: Option<Value>,
+    /// every statistic; absent in a partial summary
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statistics: Option<Part>,
+    /// answers that the guest was given, compared with the recorded ones; absent where they may differ in number
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers_compared: Option<u64>,
+}
+
+impl RunResult {
+    /// The machine's summary, or the one that its samples tell.
+    fn of(sampled: Option<(Summary, Sampling)>, machine: &Machine, complete: bool) -> RunResult {
+        let (summary, sampling) = match sampled {
+            Some((summary, sampling)) => (summary, Some(sampling)),
+            None => (Summary::of(machine), None),
+        };
+        RunResult { summary, complete, sampling, series: None, statistics: None, answers_compared: None }
+    }
+
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("plain data is JSON")
+    }
 }
 
 fn ranges(nodes: &[NodeRanges]) -> Vec<AddressRange> {
@@ -135,19 +205,21 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     // SAFETY: the supervisor passes a descriptor that stays open for as long as this process runs.
     let fd = unsafe { BorrowedFd::borrow_raw(job.ring_fd) };
     let consumer = Consumer::new(Ring::open(fd).map_err(ring_error)?);
-    let guest = Peer::open(job.qemu_pid).map_err(ring_error)?;
-    let spec = MachineSpec::load(&job.machine)?;
+    // SAFETY: as above, and it is taken once.
+    let guest = unsafe { Peer::inherited(job.qemu_fd) };
+    let spec = MachineSpec::load_with(&job.machine, &job.set)?;
     let mut machine = Machine::with_regions(spec, job.cpus, &ranges(&job.nodes), &job.regions)?;
     job.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     let timeline = job.timeline;
     timeline.iter().try_for_each(|window| window.keep(&mut machine))?;
-    consumer.header().consumer_pid.store(std::process::id(), Release);
+    consumer.header().consumer_attached.store(1, Release);
     let mut live = Live::new(consumer, guest, stop);
-    if let Some(path) = &job.record {
-        let LiveJob { machine, cpus, nodes, regions, retrainings, .. } = job;
-        let recorded = Recorded { machine, cpus, nodes, regions, retrainings };
+    if let Some(output) = &job.record {
+        let (file, path) = (output.file(), output.path.clone());
+        let LiveJob { machine, set, cpus, nodes, regions, retrainings, .. } = job;
+        let recorded = Recorded { machine, set, cpus, nodes, regions, retrainings };
         let description = serde_json::to_string(&recorded).expect("plain data is JSON");
-        live.record(path, &description)?;
+        live.record(file, &path, &description)?;
     }
     let mut partial = Partial::new(&job.out);
     let mut series = Series::new(&machine);
@@ -161,12 +233,13 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     let sampled = guest.sampled(&machine);
     let live = guest.into_source();
     let cut_short = live.was_cut_short();
+    // The supervisor drops the trace of a run that was cut short.
     live.finish()?;
     timeline.iter().try_for_each(|window| window.write(&machine))?;
-    let mut whole = told(sampled, &machine, !cut_short);
-    whole["series"] = series.to_json();
-    whole["statistics"] = statistics(&machine);
-    Ok(whole.to_string())
+    let mut whole = RunResult::of(sampled, &machine, !cut_short);
+    whole.series = Some(series.to_json());
+    whole.statistics = Some(Part::tree(&machine));
+    Ok(whole.to_json())
 }
 
 /// Run a recorded trace through its own machine, whose answers must agree, through another, sampled, or placed anew.
@@ -179,15 +252,18 @@ pub fn replay(job: &str) -> Result<String, ModelError> {
             let cause = format!("a trace of {} vCPUs cannot be sampled, one of one vCPU can", recorded.cpus);
             return Err(ModelError::Inconsistent { file: job.trace.display().to_string(), cause });
         }
-        let (_, whole) = replay_from(source, &recorded, &job)?;
-        return Ok(whole.to_string());
+        let cut_short = source.was_cut_short();
+        let (_, mut whole) = replay_from(source, &recorded, &job)?;
+        whole.complete = !cut_short;
+        return Ok(whole.to_json());
     }
-    let same = job.machine.is_none() && job.placement.is_none();
+    let same = job.machine.is_none() && job.set.is_empty() && job.placement.is_none();
     let source = Replay::open(&job.trace, if same { Answers::MustAgree } else { Answers::MayDiffer })?;
     let recorded = recorded(source.description())?;
     let (source, mut whole) = replay_from(source, &recorded, &job)?;
-    whole["answers_compared"] = source.compared().into();
-    Ok(whole.to_string())
+    whole.complete = !source.was_cut_short();
+    whole.answers_compared = Some(source.compared());
+    Ok(whole.to_json())
 }
 
 fn recorded(description: &str) -> Result<Recorded, ModelError> {
@@ -195,8 +271,11 @@ fn recorded(description: &str) -> Result<Recorded, ModelError> {
 }
 
 /// The source when all has been read, and the summary.
-fn replay_from<S: RecordSource>(source: S, recorded: &Recorded, job: &ReplayJob) -> Result<(S, Value), ModelError> {
-    let spec = MachineSpec::load(job.machine.as_deref().unwrap_or(&recorded.machine))?;
+fn replay_from<S: RecordSource>(source: S, recorded: &Recorded, job: &ReplayJob) -> Result<(S, RunResult), ModelError> {
+    let spec = match &job.machine {
+        Some(other) => MachineSpec::load_with(other, &job.set)?,
+        None => MachineSpec::load_with(&recorded.machine, &[recorded.set.as_slice(), &job.set].concat())?,
+    };
     let Some(placement) = &job.placement else { return replay_on(spec, source, recorded, job) };
     let regions = recorded.regions.iter().map(Region::range);
     let all: Vec<_> = ranges(&recorded.nodes).into_iter().chain(regions).collect();
@@ -210,15 +289,15 @@ fn replay_on<S: RecordSource>(
     source: S,
     recorded: &Recorded,
     job: &ReplayJob,
-) -> Result<(S, Value), ModelError> {
+) -> Result<(S, RunResult), ModelError> {
     let mut machine = Machine::with_regions(spec, recorded.cpus, &ranges(&recorded.nodes), &recorded.regions)?;
     recorded.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     job.timeline.iter().try_for_each(|window| window.keep(&mut machine))?;
     let mut guest = Guest::new(source, recorded.cpus);
     guest.run(&mut machine, |_| Ok(()))?;
     job.timeline.iter().try_for_each(|window| window.write(&machine))?;
-    let mut whole = told(guest.sampled(&machine), &machine, true);
-    whole["statistics"] = statistics(&machine);
+    let mut whole = RunResult::of(guest.sampled(&machine), &machine, true);
+    whole.statistics = Some(Part::tree(&machine));
     Ok((guest.into_source(), whole))
 }
 
@@ -234,25 +313,6 @@ fn policy(placement: &[(String, u32)], spec: &MachineSpec) -> Result<Policy, Mod
         Ok((place as u16, *weight))
     };
     placement.iter().map(node).collect::<Result<_, ModelError>>().map(Policy)
-}
-
-/// The summary of a run, which may have been sampled.
-fn told(sampled: Option<(Summary, Value)>, machine: &Machine, complete: bool) -> Value {
-    let Some((of_windows, sampling)) = sampled else { return summary(machine, complete) };
-    let mut value = serde_json::to_value(of_windows).expect("plain data is JSON");
-    value["complete"] = complete.into();
-    value["sampling"] = sampling;
-    value
-}
-
-fn summary(machine: &Machine, complete: bool) -> Value {
-    let mut value = serde_json::to_value(Summary::of(machine)).expect("plain data is JSON");
-    value["complete"] = complete.into();
-    value
-}
-
-fn statistics(machine: &Machine) -> Value {
-    serde_json::to_value(Part::tree(machine)).expect("plain data is JSON")
 }
 
 /// A flag that SIGTERM raises: the model then ends with what it has.
@@ -310,7 +370,7 @@ impl Partial {
         }
         self.written = Instant::now();
         let write = || {
-            std::fs::write(&self.unfinished, summary(machine, false).to_string())?;
+            std::fs::write(&self.unfinished, RunResult::of(None, machine, false).to_json())?;
             std::fs::rename(&self.unfinished, &self.path)
         };
         write().map_err(|cause| ModelError::Unwritable { path: self.path.clone(), cause })

@@ -2,18 +2,24 @@
 //!
 //! ```text
 //!   machine_names, load_machine   machines and their figures, as JSON
+//!   machine_entries               every value of a machine, with its source and bounds, as JSON
+//!   machine_schema                the JSON schema of machine files
 //!   shipped_file                  a machine's, host's or device's file as it is written
+//!   causes, statistics, errors    what the words of results and errors mean
 //!   stages                        where a request's time can go, in the order of its way
 //!   simulate                      the model's side of a live run, until the guest's program ends
 //!   replay                        the same from a recorded trace
 //!   bench_point                   one point of a bench
 //!   run_study, run_caption        applications under an operating system; Caption above it
 //!   validation_figures            silicon's figures, validation/points.toml
+//!   border_schema                 the JSON schema of everything that crosses here
 //! ```
 //!
 //! Everything crosses as JSON text: one schema for the command line, for files and for Python.
 
 mod bench;
+mod border;
+mod explained;
 mod job;
 mod machines;
 mod study;
@@ -24,7 +30,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use cxlab_model::ModelError;
-use cxlab_model::request::Stage;
+use cxlab_model::mem::Stage;
 
 pyo3::create_exception!(
     _model,
@@ -46,10 +52,22 @@ fn machine_names() -> Vec<String> {
     cxlab_model::config::machine_names()
 }
 
-/// Read a machine by name or from a file: JSON of its key figures and its whole description.
+/// Read a machine, changed by settings: JSON of its key figures and its whole description.
 #[pyfunction]
-fn load_machine(py: Python<'_>, name_or_path: &str) -> PyResult<String> {
-    machines::describe(name_or_path).map_err(|error| raise(py, &error))
+fn load_machine(py: Python<'_>, name_or_path: &str, settings: Vec<String>) -> PyResult<String> {
+    machines::describe(name_or_path, &settings).map_err(|error| raise(py, &error))
+}
+
+/// Every value of a machine with its key, source, place, bounds and what it was fitted to: JSON.
+#[pyfunction]
+fn machine_entries(py: Python<'_>, name_or_path: &str, settings: Vec<String>) -> PyResult<String> {
+    machines::entries(name_or_path, &settings).map_err(|error| raise(py, &error))
+}
+
+/// The JSON schema of machine files.
+#[pyfunction]
+fn machine_schema() -> String {
+    cxlab_model::config::machine_schema().to_string()
 }
 
 /// The text of a file that comes with CXLab, by its path in `data/`; nothing if there is none.
@@ -58,10 +76,28 @@ fn shipped_file(path: &str) -> Option<&'static str> {
     cxlab_model::config::shipped_file(path)
 }
 
-/// Where a request's time can go, in the order of its way: (name in results, what happens there).
+/// Where a request's time can go, in the order of its way: (name, place, what happens there).
 #[pyfunction]
-fn stages() -> Vec<(&'static str, &'static str)> {
-    Stage::ALL.iter().map(|stage| (stage.name(), stage.description())).collect()
+fn stages() -> Vec<(&'static str, &'static str, &'static str)> {
+    Stage::ALL.iter().map(|stage| (stage.name(), stage.place().name(), stage.description())).collect()
+}
+
+/// What a core's time is charged to beside stages: (name, what the core does then).
+#[pyfunction]
+fn causes() -> Vec<(&'static str, &'static str)> {
+    explained::causes()
+}
+
+/// Every statistic of a run on a machine, by name or from a file: JSON of a part.
+#[pyfunction]
+fn statistics(py: Python<'_>, name_or_path: &str) -> PyResult<String> {
+    explained::statistics(name_or_path).map_err(|error| raise(py, &error))
+}
+
+/// Every error of the model: (code, text).
+#[pyfunction]
+fn errors() -> Vec<(String, String)> {
+    explained::errors()
 }
 
 /// Bytes of shared memory that the ring takes.
@@ -94,8 +130,9 @@ fn run_study(py: Python<'_>, job: &str) -> PyResult<String> {
     py.detach(|| study::study(job)).map_err(|error| raise(py, &error))
 }
 
-/// Have Caption steer applications of the model: its executions, JSON. `heard` is called with each when it ends; what
-/// it raises ends the run.
+/// Have Caption steer applications of the model: its executions, JSON.
+///
+/// `heard` is called with each execution when it ends. What it raises ends the run.
 #[pyfunction]
 fn run_caption(py: Python<'_>, job: &str, heard: Py<PyAny>) -> PyResult<String> {
     let mut raised = None;
@@ -119,18 +156,30 @@ fn validation_figures() -> &'static str {
     include_str!("../../../validation/points.toml")
 }
 
+/// The JSON schema of everything that crosses here, by name of the type: results and jobs.
+#[pyfunction]
+fn border_schema() -> String {
+    border::schema()
+}
+
 #[pymodule]
 fn _model(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CxlabError", module.py().get_type::<CxlabError>())?;
     module.add_function(wrap_pyfunction!(machine_names, module)?)?;
     module.add_function(wrap_pyfunction!(load_machine, module)?)?;
+    module.add_function(wrap_pyfunction!(machine_entries, module)?)?;
+    module.add_function(wrap_pyfunction!(machine_schema, module)?)?;
     module.add_function(wrap_pyfunction!(shipped_file, module)?)?;
     module.add_function(wrap_pyfunction!(stages, module)?)?;
+    module.add_function(wrap_pyfunction!(causes, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics, module)?)?;
+    module.add_function(wrap_pyfunction!(errors, module)?)?;
     module.add_function(wrap_pyfunction!(ring_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;
     module.add_function(wrap_pyfunction!(bench_point, module)?)?;
     module.add_function(wrap_pyfunction!(run_study, module)?)?;
     module.add_function(wrap_pyfunction!(run_caption, module)?)?;
+    module.add_function(wrap_pyfunction!(border_schema, module)?)?;
     module.add_function(wrap_pyfunction!(validation_figures, module)?)
 }

@@ -5,7 +5,7 @@ mod caption;
 use cxlab_model::ModelError;
 use cxlab_model::study::{Session, StudySpec};
 
-pub use caption::caption;
+pub use caption::{CaptionJob, Execution, Outcome, caption};
 
 fn bad(error: impl ToString) -> ModelError {
     ModelError::Inconsistent { file: "study".into(), cause: error.to_string() }

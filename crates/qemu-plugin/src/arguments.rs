@@ -1,4 +1,4 @@
-//! The plugin's arguments: `ring=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`,
+//! The plugin's arguments: `ring=<fd>,model=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`,
 //! `sample=<detail>:<warm>:<every>:<seed>`, `warmup=program` and `counters=<port>`.
 
 use std::os::fd::RawFd;
@@ -39,6 +39,8 @@ pub enum Idle {
 pub struct Arguments {
     /// descriptor of the ring's shared memory, inherited
     pub ring: RawFd,
+    /// descriptor of a pipe whose writing end only the model has, inherited
+    pub model: RawFd,
     pub detail: Detail,
     /// frequency of the guest's time-stamp counter [Hz]
     pub tsc_hz: u64,
@@ -60,13 +62,13 @@ pub struct Arguments {
     pub counters: Option<u16>,
 }
 
-const VALID: &str = "ring=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, \
+const VALID: &str = "ring=<fd>, model=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, \
                      poison=<window>:<bytes>, vcpus=<1 to 8>, skew=<ps>, counters=<port>, \
                      sample=<detail>:<warm>:<every>:<seed>, warmup=program";
 
 impl Arguments {
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-        let (mut ring, mut detail, mut tsc_hz) = (None, None, None);
+        let (mut ring, mut model, mut detail, mut tsc_hz) = (None, None, None, None);
         let (mut step_ps, mut idle, mut windows) = (1000, Idle::Jump, 0);
         let (mut vcpus, mut skew_ps, mut counters) = (1, 2_000_000, None);
         let mut poison = Vec::new();
@@ -76,6 +78,7 @@ impl Arguments {
             let (key, value) = word.split_once('=').ok_or_else(refuse)?;
             match (key, value) {
                 ("ring", fd) => ring = Some(fd.parse().map_err(|_| refuse())?),
+                ("model", fd) => model = Some(fd.parse().map_err(|_| refuse())?),
                 ("detail", "all") => detail = Some(Detail::All),
                 ("detail", "marker") => detail = Some(Detail::Marker),
                 ("detail", "off") => detail = Some(Detail::Off),
@@ -101,6 +104,7 @@ impl Arguments {
         let missing = |name: &str| format!("`{name}=` is missing; valid: {VALID}");
         Ok(Arguments {
             ring: ring.ok_or_else(|| missing("ring"))?,
+            model: model.ok_or_else(|| missing("model"))?,
             detail: detail.ok_or_else(|| missing("detail"))?,
             tsc_hz: tsc_hz.ok_or_else(|| missing("tsc"))?,
             step_ps,
@@ -132,23 +136,24 @@ mod tests {
 
     #[test]
     fn arguments_are_read_or_refused_by_name() {
-        let arguments = parse("ring=7,detail=marker,tsc=2400000000,idle=pace,windows=2,vcpus=4,skew=500000").unwrap();
+        let arguments =
+            parse("ring=7,model=8,detail=marker,tsc=2400000000,idle=pace,windows=2,vcpus=4,skew=500000").unwrap();
         assert_eq!((arguments.ring, arguments.detail, arguments.tsc_hz), (7, Detail::Marker, 2_400_000_000));
         assert_eq!((arguments.step_ps, arguments.idle, arguments.windows), (1000, Idle::Pace, 2));
         assert_eq!((arguments.vcpus, arguments.skew_ps), (4, 500_000));
         assert_eq!(arguments.counters, None);
-        let sampled = parse("ring=7,detail=all,tsc=1,sample=1:2:30:4,warmup=program").unwrap();
+        let sampled = parse("ring=7,model=8,detail=all,tsc=1,sample=1:2:30:4,warmup=program").unwrap();
         assert_eq!(sampled.sample, Schedule::new(1, 2, 30, 4).ok());
         assert_eq!(sampled.warm_up, WarmUp::Program);
-        assert_eq!(parse("ring=7,detail=all,tsc=1,counters=5").unwrap().counters, Some(5));
+        assert_eq!(parse("ring=7,model=8,detail=all,tsc=1,counters=5").unwrap().counters, Some(5));
         for (text, wanted) in [
-            ("ring=7,detail=all,tsc=1,sample=1:2:3", "`sample=1:2:3`"),
-            ("ring=7,detail=all,tsc=1,sample=9:2:3:0", "`sample=9:2:3:0`"),
-            ("detail=all,tsc=1", "`ring=` is missing"),
-            ("ring=7,detail=some,tsc=1", "`detail=some` is no argument"),
-            ("ring=7,detail=all,tsc=0", "`tsc=0`"),
-            ("ring=7,detail=all,tsc=1,vcpus=9", "`vcpus=9`"),
-            ("ring=7,detail=all,tsc=1,counters=0", "`counters=0`"),
+            ("ring=7,model=8,detail=all,tsc=1,sample=1:2:3", "`sample=1:2:3`"),
+            ("ring=7,model=8,detail=all,tsc=1,sample=9:2:3:0", "`sample=9:2:3:0`"),
+            ("model=8,detail=all,tsc=1", "`ring=` is missing"),
+            ("ring=7,model=8,detail=some,tsc=1", "`detail=some` is no argument"),
+            ("ring=7,model=8,detail=all,tsc=0", "`tsc=0`"),
+            ("ring=7,model=8,detail=all,tsc=1,vcpus=9", "`vcpus=9`"),
+            ("ring=7,model=8,detail=all,tsc=1,counters=0", "`counters=0`"),
             ("ring", "`ring` is no argument"),
         ] {
             assert!(parse(text).unwrap_err().contains(wanted), "{text}");

@@ -5,10 +5,8 @@
 //!                                                         and for rdtsc its own commit time
 //! ```
 //!
-//! QEMU asks the accelerator's class for the time; its three functions are replaced (measured on 10.0.2: slots
-//! 24, 25, 26 of `tcg-accel-ops`, behind slot 23, which must be `tcg_handle_interrupt`; slot 17 is asked whether a
-//! vCPU is idle, slot 23 itself raises interrupts: `idle.rs`, `turns.rs`). Time never runs
-//! backwards: what was once shown is a floor for all that follows.
+//! QEMU asks the accelerator's class for the time; `accelerator.rs` puts the three functions of this file there. Time
+//! never runs backwards: what was once shown is a floor for all that follows.
 //!
 //! QEMU's main loop runs timers, too, whenever it happens to wake, and sleeps until the next is due: a microsecond of the
 //! guest's time passes for it in a microsecond of the host's, so that it would wake all the time, for nothing. It is
@@ -23,13 +21,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 use crate::api::{self, Counter};
 use crate::arguments::Arguments;
-use crate::{idle, mode, progress, qemu, turns};
+use crate::{mode, progress, qemu, turns};
 
-const THREAD_IS_IDLE: usize = 17;
-const HANDLE_INTERRUPT: usize = 23;
-const GET_VIRTUAL_CLOCK: usize = 24;
-const SET_VIRTUAL_CLOCK: usize = 25;
-const GET_ELAPSED_TICKS: usize = 26;
 const PS_PER_NS: u64 = 1000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
@@ -88,31 +81,6 @@ pub fn start(arguments: &Arguments) {
         instructions: counter(0),
         since_look: counter(8),
     });
-}
-
-/// Put our functions in the place of QEMU's.
-pub fn hook() -> Result<(), String> {
-    // SAFETY: the class of the TCG accelerator is a table of pointers; slot 23 is checked before any is written.
-    unsafe {
-        let class = (qemu::functions().object_class_by_name)(c"tcg-accel-ops".as_ptr());
-        let wanted = qemu::functions().tcg_handle_interrupt as *mut c_void;
-        if class.is_null() || *class.add(HANDLE_INTERRUPT) != wanted {
-            return Err("the layout of `tcg-accel-ops` is not the one of QEMU 10.0: its clock cannot be hooked \
-                        (is the accelerator TCG without icount?)"
-                .into());
-        }
-        if !(*class.add(THREAD_IS_IDLE)).is_null() {
-            return Err("the accelerator of this QEMU has its own mind of when a vCPU is idle: its clock cannot be \
-                        hooked (is it TCG without icount?)"
-                .into());
-        }
-        *class.add(THREAD_IS_IDLE) = idle::thread_is_idle as *mut c_void;
-        *class.add(HANDLE_INTERRUPT) = turns::handle_interrupt as *mut c_void;
-        *class.add(GET_VIRTUAL_CLOCK) = virtual_clock as *mut c_void;
-        *class.add(SET_VIRTUAL_CLOCK) = set_virtual_clock as *mut c_void;
-        *class.add(GET_ELAPSED_TICKS) = elapsed_ticks as *mut c_void;
-    }
-    Ok(())
 }
 
 /// Now, as every reader sees it [ps].
@@ -200,18 +168,21 @@ pub fn run_due_timers(vcpu: usize) {
     }
 }
 
-unsafe extern "C" fn virtual_clock() -> i64 {
+/// QEMU: what the virtual clock reads [ns].
+pub unsafe extern "C" fn virtual_clock() -> i64 {
     let of_main_loop = || RUN_UNTIL.load(Acquire).saturating_sub(MAIN_LOOP_BEHIND);
     let ps = if MAIN_LOOP.with(|is| *is) { of_main_loop() } else { now_ps() };
     (ps / PS_PER_NS) as i64
 }
 
-unsafe extern "C" fn set_virtual_clock(ns: i64) {
+/// QEMU: set the virtual clock [ns].
+pub unsafe extern "C" fn set_virtual_clock(ns: i64) {
     let wanted = u64::try_from(ns).unwrap_or(0) * PS_PER_NS;
     skip(wanted.saturating_sub(now_ps()));
 }
 
-unsafe extern "C" fn elapsed_ticks() -> i64 {
+/// QEMU: what the time-stamp counter reads.
+pub unsafe extern "C" fn elapsed_ticks() -> i64 {
     let ps = CLOCK_READ.with(Cell::take).unwrap_or_else(now_ps);
     (u128::from(ps) * u128::from(spec().tsc_hz) / PS_PER_SECOND) as i64
 }

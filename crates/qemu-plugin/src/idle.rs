@@ -65,7 +65,7 @@ fn step() -> Option<Duration> {
     }
     let detail = mode::in_detail();
     if detail {
-        stream::with(stream::Stream::settle_last);
+        stream::with(|stream| stream.feed.settle(turns::speaker()));
     }
     if device::look(&lock).in_flight > 0 {
         return Some(PAUSE);

@@ -35,9 +35,9 @@ pub unsafe extern "C" fn on_invalidation(vcpu: u32, data: *mut c_void) {
     let Decoded { index, code } = unsafe { Decoded::of(data) };
     stream::with(|stream| {
         let vcpu = vcpu as usize;
-        let forget = stream.pages(vcpu).and_then(|pages| forgets(pages, vcpu, code));
+        let forget = stream.feed.pages(vcpu).and_then(|pages| forgets(pages, vcpu, code));
         if let Some(forget) = forget {
-            stream.tell(vcpu, Record::Invalidate { instruction: *index, forget });
+            stream.feed.push(vcpu, Record::Invalidate { instruction: *index, forget });
         }
     });
 }

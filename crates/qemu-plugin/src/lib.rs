@@ -3,9 +3,11 @@
 //! ```text
 //!   QEMU (vCPUs take turns)                                                   model process
 //!   translate.rs  a block is translated -> Define, its callbacks are laid      |
-//!   stream.rs     block entered, memory touched, clock read  ------ ring ----> | timing
+//!   callbacks.rs  block entered, memory touched, clock read
+//!   stream.rs     what is told of it                         ------ ring ----> | timing
 //!                 sync point: time of the one before        <---- answers ---- |
 //!   named_line.rs lines that flushes and prefetches name
+//!   accelerator.rs QEMU asks us for the time
 //!   clock.rs      the guest's virtual clock and time-stamp counter read from here
 //!   idle.rs       nothing to do: jump to the next timer; a request in flight: stand still
 //!   device.rs     are requests in flight?
@@ -23,8 +25,10 @@
 //!
 //! Licence: GPL-2.0-or-later, as QEMU.
 
+mod accelerator;
 mod api;
 mod arguments;
+mod callbacks;
 mod clock;
 mod counters;
 mod decoded;
@@ -98,7 +102,7 @@ unsafe extern "C" fn vcpu_init(_id: PluginId, vcpu: u32) {
         qemu::share_blocks(vcpu as usize);
     }
     if vcpu == 0 {
-        if let Err(message) = clock::hook() {
+        if let Err(message) = accelerator::hook() {
             eprintln!("cxlab plugin: {message}");
             stream::quit();
         }
@@ -107,5 +111,5 @@ unsafe extern "C" fn vcpu_init(_id: PluginId, vcpu: u32) {
 }
 
 unsafe extern "C" fn at_exit(_id: PluginId, _data: *mut std::ffi::c_void) {
-    stream::with(stream::Stream::end);
+    stream::with(|stream| stream.feed.end());
 }

@@ -56,8 +56,8 @@ pub unsafe extern "C" fn on_named_line(vcpu: u32, data: *mut c_void) {
     let Some(physical) = qemu::physical_page(vcpu, page) else { return };
     stream::with(|stream| {
         let physical = physical + (address - page);
-        let page = stream.page(vcpu as usize, address, physical);
-        stream.access(
+        let page = stream.feed.page(vcpu as usize, address, physical);
+        stream.feed.access(
             vcpu as usize,
             MemoryAccess {
                 instruction: *index,

@@ -46,7 +46,7 @@ enum Place {
 fn place() -> Place {
     match mode::tells() {
         false => Place::Outside,
-        true if stream::with(|stream| stream.is_before_region()) => Place::WarmingUp,
+        true if stream::with(|stream| stream.warming.is_before_region()) => Place::WarmingUp,
         true => Place::Region,
     }
 }
@@ -54,7 +54,7 @@ fn place() -> Place {
 fn effect(detail: Detail, marker: Marker, place: Place) -> Effect {
     match (detail, marker) {
         (Detail::Marker, Marker::RegionBegin) if place == Place::WarmingUp => Effect::EndWarmUp,
-        (Detail::Marker, Marker::ProgramStart) if stream::with(|stream| stream.warms_up()) => Effect::Begin,
+        (Detail::Marker, Marker::ProgramStart) if stream::with(|stream| stream.warming.warms_up()) => Effect::Begin,
         (Detail::All, Marker::ProgramStart) | (Detail::Marker, Marker::RegionBegin) if place == Place::Outside => {
             Effect::Begin
         }
@@ -86,8 +86,8 @@ pub unsafe extern "C" fn on_marker(vcpu: u32, data: *mut c_void) {
             stream::with(|stream| stream.finish(vcpu as usize, marker));
             qemu::run_exclusively(vcpu as usize, flush);
         }
-        Effect::Tell => stream::with(|stream| stream.mark(vcpu as usize, marker)),
-        Effect::AskCounters => counters::ask(|| stream::with(|stream| stream.mark(vcpu as usize, marker))),
+        Effect::Tell => stream::with(|stream| stream.feed.mark(vcpu as usize, marker)),
+        Effect::AskCounters => counters::ask(|| stream::with(|stream| stream.feed.mark(vcpu as usize, marker))),
         Effect::Nothing => {}
     }
 }

@@ -1,71 +1,39 @@
-//! The stream: what the guest does goes into the ring, what time it is comes back.
+//! The stream: what the guest does goes into the ring, what time it is comes back, in the phases of the run.
 //!
 //! ```text
-//!   | interval k-1 | sync k-1 | interval k | sync k: publishes the time at sync k-1, runs timers due by it |
+//!   Stream = Feed (records and answers; sync points) + Warming (what passes where nothing is timed)
+//!            '-- Link (the ring and the model's process)
 //! ```
 //!
-//! QEMU runs ahead of the model by at most an interval and what the ring holds. The time that timers see at a
-//! sync point is the model's at an earlier one: the order is fixed, whoever is faster. Each vCPU has sync points of its
-//! own. One thread writes at a time: that of the vCPUs, or the idle one while all are halted under the big lock.
+//! One thread uses the stream at a time: that of the vCPUs, or the idle one while all are halted under the big lock.
 
-mod callbacks;
+mod block;
+mod feed;
+mod link;
 mod sync;
 mod warming;
 
 use std::cell::UnsafeCell;
-use std::os::fd::BorrowedFd;
-use std::sync::atomic::Ordering::Acquire;
-use std::time::{Duration, Instant};
 
-use cxlab_access::record::MemoryAccess;
-use cxlab_access::ring::{CAPACITY, Reply, Told};
-use cxlab_access::{BlockId, Marker, Page, Peer, PeerGone, Producer, Record, Ring, Vcpu};
+use cxlab_access::{BlockId, Marker, Phase, Record};
 
 use crate::arguments::Arguments;
-use crate::mode::Mode;
-use crate::pages::Pages;
-use crate::qemu::{self, BigLock};
-use crate::registers::Registers;
-use crate::turns::{self, Turn, Turns};
-use crate::{clock, device, mode, progress};
+use crate::mode::{self, Mode};
+use crate::{clock, qemu, turns};
 
-use sync::{LAG, LAG_OF_SEVERAL, Syncs};
+use feed::Feed;
+use link::Link;
 use warming::Warming;
 
-pub use callbacks::{
-    BlockData, enter_block, on_block, on_clock_read, on_halt, on_memory, on_pause, on_repeat, reach_clock_read,
-};
-
-/// How long the model may take to attach.
-const ATTACH: Duration = Duration::from_secs(60);
-/// Exit status of a QEMU that ends because the model did, sysexits.h EX_SOFTWARE.
-const MODEL_GONE: i32 = 70;
+pub use block::BlockData;
+pub use link::quit;
 
 pub struct Stream {
-    producer: Producer,
-    peer: Option<Peer>,
-    next_block: u32,
-    turns: Turns,
-    syncs: Vec<Syncs>,
-    /// the block that was entered last, and its instructions
-    entered: BlockId,
-    in_block: u64,
-    /// questions for the clock so far
-    clock_reads: u64,
-    /// the latest clock read [ps]: no later one is earlier, on whichever vCPU
-    last_read_ps: u64,
-    /// the model's time at the latest answer [ps]
-    model_ps: u64,
-    /// the guest's time minus the model's [ps]
-    offset_ps: u64,
-    /// last load and last store of a repeating instruction: (instruction, line), to tell a line only once
-    last: [Option<(u64, u64)>; 2],
-    /// translations that the model knows
-    pages: Pages,
+    pub feed: Feed,
     /// between windows, and ahead of a region
-    warming: Warming,
-    /// the last record has been written
-    ended: bool,
+    pub warming: Warming,
+    /// the block that was entered last
+    entered: BlockId,
 }
 
 struct Cell(UnsafeCell<Option<Stream>>);
@@ -78,13 +46,9 @@ static STREAM: Cell = Cell(UnsafeCell::new(None));
 
 /// Map the ring that the supervisor made.
 pub fn open(arguments: &Arguments) -> Result<(), String> {
-    // SAFETY: the supervisor passes a descriptor that stays open for as long as QEMU runs.
-    let fd = unsafe { BorrowedFd::borrow_raw(arguments.ring) };
-    let refuse = |cause| format!("the ring behind descriptor {} cannot be used: {cause}", arguments.ring);
-    let ring = Ring::create(fd, CAPACITY).map_err(refuse)?;
-    progress::show_in(Ring::open(fd).map_err(refuse)?);
+    let feed = Feed::new(Link::open(arguments)?);
     // SAFETY: nothing else runs yet.
-    unsafe { *STREAM.0.get() = Some(Stream::new(Producer::new(ring), arguments)) };
+    unsafe { *STREAM.0.get() = Some(Stream { feed, warming: Warming::new(arguments), entered: BlockId(0) }) };
     Ok(())
 }
 
@@ -96,274 +60,170 @@ pub fn with<R>(use_it: impl FnOnce(&mut Stream) -> R) -> R {
     use_it(stream.expect("open comes first"))
 }
 
-/// End QEMU at once: there is nobody left to simulate for.
-pub fn quit() -> ! {
-    // SAFETY: ends the process without running QEMU's exit handlers, which would ask the model again.
-    unsafe { libc::_exit(MODEL_GONE) }
-}
-
-fn or_quit<T>(result: Result<T, PeerGone>) -> T {
-    result.unwrap_or_else(|_| {
-        eprintln!("cxlab plugin: the model has ended, so QEMU ends too");
-        quit()
-    })
-}
-
 impl Stream {
-    fn new(producer: Producer, arguments: &Arguments) -> Stream {
-        Stream {
-            producer,
-            peer: None,
-            next_block: 0,
-            turns: Turns::new(),
-            syncs: vec![Syncs::START; turns::vcpus()],
-            entered: BlockId(0),
-            in_block: 0,
-            clock_reads: 0,
-            last_read_ps: 0,
-            model_ps: 0,
-            offset_ps: 0,
-            last: [None; 2],
-            pages: Pages::new(turns::vcpus()),
-            warming: Warming::new(arguments),
-            ended: false,
-        }
-    }
-
-    /// Wait until the model reads the ring, and watch it from then on.
-    fn attach(&mut self) -> &Peer {
-        if self.peer.is_none() {
-            let patience = Instant::now();
-            let pid = loop {
-                match self.producer.header().consumer_pid.load(Acquire) {
-                    0 if patience.elapsed() < ATTACH => std::thread::sleep(Duration::from_millis(1)),
-                    0 => {
-                        eprintln!("cxlab plugin: no model has attached to the ring within {ATTACH:?}");
-                        quit()
-                    }
-                    pid => break pid,
-                }
-            };
-            self.peer = Some(or_quit(Peer::open(pid).map_err(|_| PeerGone)));
-        }
-        self.peer.as_ref().expect("just set")
-    }
-
-    #[inline]
-    fn push(&mut self, vcpu: usize, record: Record) {
-        let peer = self.peer.as_ref().expect("detail attaches first");
-        if let Err(gone) = self.producer.push(Vcpu::new(vcpu), record, peer) {
-            or_quit(Err(gone))
-        }
-    }
-
-    /// Detail begins at `marker`: the guest's clock stands until the model moves it. Whoever else does anything is told
-    /// of when it does.
+    /// Detail begins at `marker`.
     pub fn begin(&mut self, vcpu: usize, marker: Marker) {
-        self.attach();
-        // What was answered before is no concern of this region.
-        device::look(&BigLock::take());
-        let now_ps = clock::now_ps();
-        mode::set(Mode::Detail);
-        clock::stand_at(now_ps);
-        self.offset_ps = now_ps - self.model_ps;
-        self.pages.begin();
-        self.take_over(vcpu);
-        self.mark(vcpu, marker);
+        self.feed.begin(vcpu, marker);
         self.begin_phase(vcpu, marker);
-        self.producer.publish();
+        self.feed.publish();
     }
 
-    /// Detail ends at `marker`: the guest's clock stands where the model's does.
+    /// Detail ends at `marker`.
     pub fn finish(&mut self, vcpu: usize, marker: Marker) {
         self.end_phase(vcpu);
-        self.halt_others(vcpu);
-        self.settle(vcpu);
-        clock::count_from_here();
-        mode::set(Mode::Counted);
-        self.mark(vcpu, marker);
+        self.feed.finish(vcpu, marker);
     }
 
-    /// `vcpu` is the only one that does anything.
-    fn take_over(&mut self, vcpu: usize) {
-        self.halt_others(vcpu);
-        if let Turn::Wake { speaker } = self.turns.enter(vcpu) {
-            self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
+    /// A region begins, or the way to it: in the phase that the schedule says.
+    fn begin_phase(&mut self, vcpu: usize, marker: Marker) {
+        if marker == Marker::ProgramStart && self.warming.warms_up() {
+            self.warming.set_before_region(true);
+            self.enter_warming(vcpu);
+            return;
         }
-        self.syncs[vcpu].begin();
+        match self.warming.phase() {
+            None => {}
+            Some(Phase::Warming) => self.enter_warming(vcpu),
+            Some(phase) => self.sample(vcpu, phase, 0),
+        }
     }
 
-    fn halt_others(&mut self, vcpu: usize) {
-        for other in (0..turns::vcpus()).filter(|other| *other != vcpu) {
-            if !turns::is_halted(other) {
-                self.halt(other);
+    /// The region ends: nothing more of it will be in a window.
+    fn end_phase(&mut self, vcpu: usize) {
+        if mode::now() == Mode::Warming {
+            self.leave_warming(vcpu);
+        } else if self.warming.is_sampled() {
+            self.sample(vcpu, Phase::Detailed, 0);
+        }
+    }
+
+    /// The region begins that was warmed up for.
+    pub fn end_warm_up(&mut self, vcpu: usize, marker: Marker) {
+        self.warming.set_before_region(false);
+        self.leave_warming(vcpu);
+        self.feed.push(vcpu, Record::Mark { marker });
+        self.begin_phase(vcpu, marker);
+        self.feed.publish();
+    }
+
+    /// A block is entered: in the phase that the schedule says.
+    #[inline]
+    pub fn step(&mut self, vcpu: usize, entered: BlockData) {
+        let instructions = entered.instructions();
+        self.entered = entered.id();
+        if let Some(progress) = self.warming.schedule() {
+            let before = progress.phase();
+            if let Some(phase) = progress.enter(instructions) {
+                self.feed.announce(vcpu, entered.id());
+                self.follow(vcpu, before, phase);
+            }
+        }
+        if mode::in_detail() {
+            self.warming.in_detail(instructions);
+            self.feed.block(vcpu, entered);
+        } else {
+            self.warm_block(vcpu, entered.id(), instructions);
+        }
+    }
+
+    #[cold]
+    fn follow(&mut self, vcpu: usize, before: Phase, phase: Phase) {
+        match (before, phase) {
+            (Phase::Warming, _) => self.leave_warming(vcpu),
+            (Phase::Measured, Phase::Warming) => self.sample(vcpu, Phase::Detailed, 0),
+            _ => {}
+        }
+        match (before, phase) {
+            (_, Phase::Warming) => self.enter_warming(vcpu),
+            // Leaving has told it.
+            (Phase::Warming, Phase::Detailed) => {}
+            _ => self.sample(vcpu, phase, 0),
+        }
+    }
+
+    fn sample(&mut self, vcpu: usize, phase: Phase, idle_ps: u64) {
+        let position = self.warming.position();
+        self.feed.push(vcpu, Record::Sample { phase, position, idle_ps });
+    }
+
+    fn enter_warming(&mut self, vcpu: usize) {
+        self.feed.halt_others(vcpu);
+        self.feed.settle(vcpu);
+        self.sample(vcpu, Phase::Warming, 0);
+        self.warming.begin(self.feed.model_ps());
+        mode::set(Mode::Warming);
+    }
+
+    /// The model's time goes on where it was, the guest's where warming has brought it.
+    fn leave_warming(&mut self, vcpu: usize) {
+        self.show_warmed();
+        self.feed.shift(self.warming.time_ps());
+        self.sample(vcpu, Phase::Detailed, self.warming.idle_ps());
+        self.warming.end(self.feed.model_ps());
+        self.feed.resume(vcpu);
+    }
+
+    /// Show what time it is where nothing is timed.
+    pub fn show_warmed(&self) {
+        self.feed.show_untimed(self.warming.time_ps());
+    }
+
+    fn warm_block(&mut self, vcpu: usize, block: BlockId, instructions: u64) {
+        self.feed.push(vcpu, Record::Block { block, from: 0 });
+        self.warming.untimed(instructions);
+        if self.warming.looks_at_timers() {
+            self.show_warmed();
+            clock::run_due_timers(vcpu);
+            if turns::several() {
+                qemu::end_turn(vcpu);
             }
         }
     }
 
-    /// Tell the model of a marker.
-    pub fn mark(&mut self, vcpu: usize, marker: Marker) {
-        self.attach();
-        turns::speak(vcpu);
-        self.push(vcpu, Record::Mark { marker });
-        self.producer.publish();
-    }
-
-    /// A block was translated: its fresh id.
-    pub fn define(&mut self, pc: u64, code: &[u8]) -> BlockId {
-        let block = BlockId(self.next_block);
-        self.next_block += 1;
-        let length = u16::try_from(code.len()).expect("a block has at most 512 instructions of 15 bytes");
-        let peer = self.peer.as_ref().expect("detail attaches first");
-        or_quit(self.producer.define(Vcpu::default(), Record::Define { block, pc, length }, code, peer));
-        block
-    }
-
-    /// Whether `vcpu` may enter a block; what woke it is told.
+    /// An instruction that may repeat touches a line (virtual address / 64), in the phase that the schedule says: whether it
+    /// has not done so just before.
     #[inline]
-    fn may_enter(&mut self, vcpu: usize, block: BlockId) -> bool {
-        match self.turns.enter(vcpu) {
-            Turn::Run => true,
-            Turn::Wake { speaker } => {
-                self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
-                true
-            }
-            Turn::Ask => {
-                self.announce(vcpu, block);
-                self.sync(vcpu, 0);
-                self.turns.goes_on()
-            }
-            Turn::Leave => false,
-        }
-    }
-
-    /// Tell which block is next before what is told ahead of it: the last branch led there.
-    fn announce(&mut self, vcpu: usize, block: BlockId) {
-        self.push(vcpu, Record::Block { block, from: 0 });
-        self.push(vcpu, Record::Cut { instruction: 0 });
-    }
-
-    #[inline]
-    fn block(&mut self, vcpu: usize, entered: BlockData) {
-        let (block, instructions) = (entered.id(), entered.instructions());
-        self.push(vcpu, Record::Block { block, from: 0 });
-        self.last = [None; 2];
-        self.in_block = instructions;
-        self.turns.execute(vcpu, instructions, entered.pauses());
-        self.warming.in_detail(instructions);
-        if self.syncs[vcpu].execute(instructions, entered.pauses()) {
-            self.sync(vcpu, if turns::several() { LAG_OF_SEVERAL } else { LAG });
-        }
-    }
-
-    fn wait(&mut self, reply: Reply, sequence: u64) -> Told {
-        let peer = self.peer.as_ref().expect("detail attaches first");
-        or_quit(self.producer.wait_for(reply, sequence, peer))
-    }
-
-    fn show(&mut self, model_ps: u64) {
-        self.model_ps = self.model_ps.max(model_ps);
-        clock::publish(self.offset_ps + self.model_ps);
-    }
-
-    /// An instruction touches a line.
-    #[inline]
-    pub fn access(&mut self, vcpu: usize, access: MemoryAccess) {
-        self.push(vcpu, Record::Access(access));
-    }
-
-    /// The page through which `address` led to `physical`; the model is told of a new one.
-    #[inline]
-    pub fn page(&mut self, vcpu: usize, address: u64, physical: u64) -> Option<Page> {
-        let (page, news) = self.pages(vcpu)?.find(vcpu, address, physical, qemu::read_physical)?;
-        if let Some(mapping) = news {
-            let (record, entries) = mapping.tell(page.id);
-            let peer = self.peer.as_ref().expect("detail attaches first");
-            or_quit(self.producer.define(Vcpu::new(vcpu), record, &entries, peer));
-        }
-        Some(page)
-    }
-
-    /// What the model knows of page tables; `None` if QEMU does not show the registers that select them.
-    #[inline]
-    pub fn pages(&mut self, vcpu: usize) -> Option<&mut Pages> {
-        if self.pages.asks_for_space(vcpu) {
-            let registers = Registers::get();
-            self.pages.enter(vcpu, registers.control(c"cr3")?, registers.control(c"cr4")?);
-        }
-        Some(&mut self.pages)
-    }
-
-    /// A record of `vcpu`, as it stands.
-    pub fn tell(&mut self, vcpu: usize, record: Record) {
-        self.push(vcpu, record);
-    }
-
-    /// The instruction is about to read the clock: let the model catch up. Whether it may: else another one is behind.
-    fn read_clock(&mut self, vcpu: usize, instruction: u16) -> bool {
-        self.clock_reads += 1;
-        self.push(vcpu, Record::ClockRead { instruction, sequence: self.clock_reads });
-        let ps = match self.wait(Reply::Clock, self.clock_reads) {
-            Told::Time(ps) => ps,
-            Told::Later(behind) => {
-                self.turns.step_back(vcpu, behind);
-                return false;
-            }
+    pub fn repeat(&mut self, vcpu: usize, instruction: u16, line: u64, store: bool) -> bool {
+        let Some(progress) = self.warming.schedule() else {
+            return true;
         };
-        self.answered(vcpu, ps);
-        self.last_read_ps = self.last_read_ps.max(self.offset_ps + ps);
-        clock::set_clock_read(self.last_read_ps);
-        true
-    }
-
-    /// Let the model commit all that `vcpu` did, and show its time.
-    fn settle(&mut self, vcpu: usize) {
-        self.clock_reads += 1;
-        self.push(vcpu, Record::Settle { sequence: self.clock_reads });
-        if let Told::Time(ps) = self.wait(Reply::Clock, self.clock_reads) {
-            self.answered(vcpu, ps);
+        let before = progress.phase();
+        let (counts, begins) = progress.repeat(instruction.into(), line, store);
+        if let Some(phase) = begins {
+            self.follow(vcpu, before, phase);
+            self.feed.push(vcpu, Record::Block { block: self.entered, from: instruction });
+            self.feed.forget_touches();
         }
-    }
-
-    /// The model has answered a question of this moment.
-    fn answered(&mut self, vcpu: usize, ps: u64) {
-        self.turns.answered(vcpu, ps);
-        self.show(ps);
-    }
-
-    /// The same of the vCPU that halted last.
-    pub fn settle_last(&mut self) {
-        self.settle(turns::speaker());
+        if mode::in_detail() {
+            self.warming.in_detail(counts);
+        } else {
+            self.warming.untimed(counts);
+        }
+        counts > 0
     }
 
     /// No vCPU had anything to do until the guest's time `until_ps`.
     pub fn idle(&mut self, until_ps: u64) {
-        let until_ps = until_ps - self.offset_ps;
-        self.warming.stands(until_ps.saturating_sub(self.model_ps));
-        let speaker = turns::speaker();
-        self.push(speaker, Record::Idle { until_ps });
-        self.turns.idle(speaker, until_ps);
-        self.show(until_ps);
-    }
-
-    /// The vCPU waits for an interrupt.
-    fn halt(&mut self, vcpu: usize) {
-        self.push(vcpu, Record::Halt);
-        turns::halt(vcpu);
+        let idle_ps = self.feed.idle(until_ps);
+        self.warming.stands(idle_ps);
     }
 
     /// A device has served a request while time stood still.
-    fn device_served(&mut self, vcpu: usize, service_ps: u64) {
-        self.push(vcpu, Record::Device { service_ps });
+    pub fn device_served(&mut self, vcpu: usize, service_ps: u64) {
         self.warming.stands(service_ps);
-        self.turns.stand(vcpu, service_ps);
+        self.feed.device_served(vcpu, service_ps);
     }
 
-    /// Nothing more will come.
-    pub fn end(&mut self) {
-        if self.peer.is_some() && !std::mem::replace(&mut self.ended, true) {
-            self.push(turns::speaker(), Record::End);
-            self.producer.publish();
-        }
+    /// A device has served a request where nothing is timed.
+    pub fn warm_device_served(&mut self, vcpu: usize, service_ps: u64) {
+        self.feed.push(vcpu, Record::Device { service_ps });
+        self.warming.serve(service_ps);
+        self.show_warmed();
+    }
+
+    /// All were idle for so long where nothing is timed.
+    pub fn warm_idle(&mut self, ps: u64) {
+        self.warming.idle(ps);
+        self.show_warmed();
     }
 }

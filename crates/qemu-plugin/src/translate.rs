@@ -3,11 +3,12 @@
 use std::ffi::c_void;
 
 use cxlab_access::Marker;
-use iced_x86::{Decoder, DecoderOptions};
+use iced_x86::{Code, Decoder, DecoderOptions};
 
 use crate::api::{self, Block, Instruction, PluginId};
+use crate::decoded::Decoded;
 use crate::stream::{self, BlockData};
-use crate::{clock, decoded, device, mode, region, turns, window};
+use crate::{callbacks, clock, device, invalidation, mode, named_line, region, turns, window};
 
 /// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) [B].
 const LONGEST: usize = 15;
@@ -32,11 +33,11 @@ pub unsafe extern "C" fn block(_id: PluginId, block: *mut Block) {
         length += bytes;
     }
     if detail {
-        let id = stream::with(|stream| stream.define(pc, &code[..length]));
+        let id = stream::with(|stream| stream.feed.define(pc, &code[..length]));
         // QEMU ends a block there.
         let pauses = code[..length].ends_with(&PAUSE);
         let data = BlockData::new(id, count as u64, pauses).as_pointer();
-        let callback = if turns::several() { turns::on_block } else { stream::on_block };
+        let callback = if turns::several() { callbacks::on_block_of_several } else { callbacks::on_block };
         // SAFETY: the block is being translated; the callback lives as long as the process.
         unsafe { api::qemu_plugin_register_vcpu_tb_exec_cb(block, callback, api::NO_REGISTERS, data) };
     } else {
@@ -62,18 +63,19 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
         }
         if detail {
             if reads_clock(bytes) {
-                let callback = if turns::several() { turns::on_clock_read } else { stream::on_clock_read };
+                let callback =
+                    if turns::several() { callbacks::on_clock_read_of_several } else { callbacks::on_clock_read };
                 api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, data);
             }
             if turns::several() && bytes == PAUSE {
-                api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, stream::on_pause, api::NO_REGISTERS, data);
+                api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callbacks::on_pause, api::NO_REGISTERS, data);
             }
             if turns::several() && bytes == [HLT] {
-                let (callback, nothing) = (stream::on_halt, std::ptr::null_mut());
+                let (callback, nothing) = (callbacks::on_halt, std::ptr::null_mut());
                 api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, nothing);
             }
-            decoded::instrument(instruction, index, bytes);
-            let callback = if repeats(bytes) { stream::on_repeat } else { stream::on_memory };
+            instrument_decoded(instruction, index, bytes);
+            let callback = if repeats(bytes) { callbacks::on_repeat } else { callbacks::on_memory };
             let access = api::READ_AND_WRITE;
             api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, data);
         } else if may_notify(bytes) {
@@ -83,13 +85,38 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
     }
 }
 
+/// Lay the callback of an instruction that names a line or invalidates translations: all have the opcode byte 0F.
+fn instrument_decoded(instruction: *mut Instruction, index: usize, bytes: &[u8]) {
+    if !bytes.contains(&0x0f) {
+        return;
+    }
+    // SAFETY: the instruction is being translated.
+    let at = unsafe { api::qemu_plugin_insn_vaddr(instruction) };
+    let code = Decoder::with_ip(64, bytes, at, DecoderOptions::NONE).decode();
+    let callback = if code.code() == Code::INVALID {
+        return;
+    } else if named_line::names_line(code.mnemonic()) {
+        named_line::on_named_line
+    } else if invalidation::invalidates(&code) {
+        invalidation::on_invalidation
+    } else {
+        return;
+    };
+    let data = Box::leak(Box::new(Decoded { index: index as u16, code }));
+    // SAFETY: the callback and its data live as long as the process.
+    unsafe {
+        let data = std::ptr::from_mut(data).cast();
+        api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::READ_REGISTERS, data);
+    }
+}
+
 /// A store of 16 bits from a register (66 89 /r, Intel SDM vol. 2B): a driver notifies a queue so (virtio 1.2, 4.1.4.4).
 fn may_notify(bytes: &[u8]) -> bool {
     const REGISTER: u8 = 0xc0;
     matches!(bytes, [0x66, 0x89, operand, ..] if operand & REGISTER != REGISTER)
 }
 
-/// A string instruction with a prefix F2 or F3, as the model knows one (crates/model/src/frontend/work.rs).
+/// A string instruction with a prefix F2 or F3, as the model knows one (crates/model/src/feed/work.rs).
 fn repeats(bytes: &[u8]) -> bool {
     if !bytes.iter().any(|byte| matches!(byte, 0xf2 | 0xf3)) {
         return false;

@@ -16,8 +16,7 @@
 
 mod estimate;
 
-use std::arch::naked_asm;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -28,8 +27,8 @@ use cxlab_access::ring::Behind;
 use estimate::Estimate;
 
 use crate::arguments::Arguments;
+use crate::mode;
 use crate::qemu::{self, Cpu};
-use crate::{mode, stream};
 
 /// Instructions of a turn at most while another one spins.
 const WATCHED: u64 = 100;
@@ -260,35 +259,5 @@ pub unsafe extern "C" fn handle_interrupt(cpu: Cpu, mask: c_int) {
     unsafe { (qemu::functions().tcg_handle_interrupt)(cpu, mask) };
     if any_halted() && mode::in_detail() && (0..vcpus()).any(|vcpu| is_halted(vcpu) && qemu::cpu(vcpu) == cpu) {
         qemu::end_turn(speaker());
-    }
-}
-
-/// A block is entered: leave it at its beginning if it is another's turn.
-#[unsafe(naked)]
-pub unsafe extern "C" fn on_block(_vcpu: u32, _data: *mut c_void) {
-    naked_asm!(
-        "sub rsp, 8", "call {decide}", "add rsp, 8", "test rax, rax", "jnz 2f", "ret",
-        "2:", "mov rdi, rax", "mov rsi, [rsp]", "jmp {leave}",
-        decide = sym stream::enter_block, leave = sym leave,
-    )
-}
-
-/// A clock is about to be read: leave the block before that if another one is behind.
-#[unsafe(naked)]
-pub unsafe extern "C" fn on_clock_read(_vcpu: u32, _data: *mut c_void) {
-    naked_asm!(
-        "sub rsp, 8", "call {decide}", "add rsp, 8", "test rax, rax", "jnz 2f", "ret",
-        "2:", "mov rdi, rax", "mov rsi, [rsp]", "jmp {leave}",
-        decide = sym stream::reach_clock_read, leave = sym leave,
-    )
-}
-
-/// Leave the vCPU's loop; `back` is the place in the block's code that called us. It does not come back, and no
-/// frame of ours but this one is given up.
-unsafe extern "C" fn leave(cpu: Cpu, back: usize) {
-    // SAFETY: called in place of a return to the block, on the thread of this vCPU.
-    unsafe {
-        (qemu::functions().cpu_exit)(cpu);
-        (qemu::functions().cpu_loop_exit_restore)(cpu, back);
     }
 }

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cxlab import model
 from cxlab.bench.request import Mix, Placement, Workload
-from cxlab.machine import description
+from cxlab.bench.result import counted
+from cxlab.border import BenchJob, BenchPoint
 
-Point = Mapping[str, Any]
 UNITS = {
     "latency": "ns",
     "bandwidth": "GB/s",
@@ -42,7 +43,7 @@ class Figure:
         """The machine of the first run."""
         return str(self.settings["machine"])
 
-    def jobs(self) -> list[dict[str, Any]]:
+    def jobs(self) -> list[BenchJob]:
         """One job; two where it is over another; one for each of `mixes`."""
         have = self.settings
         if "mixes" in have:
@@ -50,11 +51,11 @@ class Figure:
         other = have.get("over")
         return [_job(have)] if other is None else [_job(have), _job({"machine": self.machine, **other})]
 
-    def simulated(self, points: Sequence[Point]) -> float:
+    def simulated(self, points: Sequence[BenchPoint]) -> float:
         """The figure from its points."""
         have = self.settings
         if "mixes" in have:
-            bandwidths = [float(point["bandwidth_mb_s"]) for point in points]
+            bandwidths = [counted(point.bandwidth_mb_s) for point in points]
             best = bandwidths.index(max(bandwidths))
             return 100 * Mix.parse(have["mixes"][best]).read_share
         values = [self._value(point) for point in points]
@@ -62,16 +63,16 @@ class Figure:
             return values[0]
         return values[0] / values[1] if have["how"] == "ratio" else values[0] - values[1]
 
-    def _value(self, point: Point) -> float:
+    def _value(self, point: BenchPoint) -> float:
         match self.settings["metric"]:
             case "latency":
-                return float(point["latency_ns"])
+                return counted(point.latency_ns)
             case "bandwidth":
-                return float(point["bandwidth_mb_s"]) / 1e3
+                return counted(point.bandwidth_mb_s) / 1e3
             case "write_efficiency":
-                return float(point["write_mb_s"]) / 10 / float(self.settings["peak_gb_s"])
+                return counted(point.write_mb_s) / 10 / float(self.settings["peak_gb_s"])
             case _:
-                return float(point["bandwidth_mb_s"]) / 10 / float(self.settings["peak_gb_s"])
+                return counted(point.bandwidth_mb_s) / 10 / float(self.settings["peak_gb_s"])
 
     def error(self, simulated: float) -> float:
         """Relative; 0 inside the range."""
@@ -79,13 +80,14 @@ class Figure:
         return simulated / nearest - 1
 
 
-def _job(have: Mapping[str, Any]) -> dict[str, Any]:
+def _job(have: Mapping[str, Any]) -> BenchJob:
     """A run: `memo`, `size` (a walk) or `stream` where the row says so, else a loaded latency."""
     node, memo = have["node"], have.get("memo")
     placement = Placement.parse(None, None, node) if "=" in node else Placement.parse(node, None, None)
     threads = 0 if memo or "size" in have else have.get("threads", 16)
     mix, store = Mix.parse(have.get("mix", "1:0")), have.get("store", "ordinary")
-    workload = Workload(have["machine"], placement, threads, mix, store)
+    chase = have.get("chase", "blocks")
+    workload = Workload(have["machine"], placement, threads, mix, store, chase=chase)
     if memo:
         return workload.job_of({"memo": {"instruction": memo}})
     if "size" in have:
@@ -97,7 +99,7 @@ def _job(have: Mapping[str, Any]) -> dict[str, Any]:
 
 def shipped() -> list[Figure]:
     """The figures that come with CXLab."""
-    return [_figure(row) for row in tomllib.loads(description.model().validation_figures())["points"]]
+    return [_figure(row) for row in tomllib.loads(model.validation_figures())["points"]]
 
 
 def _figure(row: dict[str, Any]) -> Figure:

@@ -8,20 +8,40 @@ has more to say (intervals, percentiles, caveats) it says itself: its table goes
 
 from __future__ import annotations
 
-import json
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cxlab.bench.request import BenchError, Placement, Workload
+import msgspec
+from msgspec import Struct
+
+from cxlab.bench.request import Placement, Workload
 from cxlab.bench.result import Result
-from cxlab.machine import artefacts
+from cxlab.error import Code, InputError
+from cxlab.run.guest import artefacts
 
 #: What a shell reports after SIGINT: memo then has written what it had.
 INTERRUPTED = 130
+
+
+class MemoSettings(Struct, frozen=True):
+    """What memo was asked for, as far as it is read here."""
+
+    threads: int | list[int] | None = None
+
+
+class MemoDocument(Struct, frozen=True):
+    """What ``cxlab-memo --json`` writes, as far as it is read here (crates/memo)."""
+
+    machine: str
+    node: str
+    settings: MemoSettings
+    points: list[dict[str, Any]]
+    provenance: dict[str, Any]
+    complete: bool
 
 
 @dataclass(frozen=True)
@@ -29,10 +49,16 @@ class HostResult(Result):
     """A bench that has run on this host."""
 
     #: memo's: command, host, clock, method, caveats
-    provenance: dict[str, Any]
-    complete: bool
+    provenance: dict[str, Any] = field(default_factory=dict)
+    complete: bool = True
+    #: memo's points
+    measured: list[dict[str, Any]] = field(default_factory=list)
     #: what memo printed
-    text: str
+    text: str = ""
+
+    def documents(self) -> list[dict[str, Any]]:
+        """Memo's points, as memo wrote them."""
+        return self.measured
 
     def document(self) -> dict[str, Any]:
         """As a simulated bench's, with provenance and whether it ran to its end."""
@@ -49,7 +75,7 @@ def run(bench: str, node: int | None, arguments: Sequence[str], workload: Worklo
         workload: as it stands in the result; machine and placement become the host's.
 
     Raises:
-        BenchError: memo refuses, or has measured nothing.
+        InputError: memo refuses, or has measured nothing.
 
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -60,17 +86,26 @@ def run(bench: str, node: int | None, arguments: Sequence[str], workload: Worklo
         with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True) as memo:
             text = _read(memo)
         if memo.returncode not in (0, INTERRUPTED) or not out.exists():
-            raise BenchError(f"cxlab-memo has measured nothing (exit status {memo.returncode})")
-        document = json.loads(out.read_bytes())
-    threads = document["settings"].get("threads", workload.threads)
+            found = f"cxlab-memo has measured nothing (exit status {memo.returncode})"
+            raise InputError(Code.HOST, f"bench {bench} --host", found, "what cxlab-memo says above")
+        document = msgspec.json.decode(out.read_bytes(), type=MemoDocument)
+    threads = document.settings.threads
     here = replace(
         workload,
-        machine=document["machine"],
-        placement=Placement(((document["node"], 1),)),
+        machine=document.machine,
+        placement=Placement(((document.node, 1),)),
         # memo's bandwidth takes several counts; the bench asks for one.
-        threads=threads[0] if isinstance(threads, list) else threads,
+        threads=workload.threads if threads is None else threads[0] if isinstance(threads, list) else threads,
     )
-    return HostResult(bench, here, document["points"], document["provenance"], document["complete"], text)
+    return HostResult(
+        bench,
+        here,
+        (),
+        provenance=document.provenance,
+        complete=document.complete,
+        measured=document.points,
+        text=text,
+    )
 
 
 def _read(memo: subprocess.Popen[str]) -> str:

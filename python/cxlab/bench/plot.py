@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from matplotlib import style
-from matplotlib.figure import Figure
+import msgspec
+from matplotlib.axes import Axes
+from msgspec import Struct
 
-from cxlab.bench.request import BenchError
 from cxlab.bench.result import Result
+from cxlab.error import Code, InputError
+from cxlab.figure import COLOURS, drawn
 
-STYLE: dict[str, object] = {
-    "font.size": 10.0,
-    "axes.titlesize": 11.0,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "cxlab",
-}
-COLOURS = ("#2c7fb8", "#d95f0e", "#31a354", "#756bb1", "#636363", "#c51b8a", "#8c6d31", "#17becf")
+#: What can be drawn beside a result.
+VALID = "JSON of loaded-latency or mess, simulated or --host"
 
 
 @dataclass(frozen=True)
@@ -35,40 +28,59 @@ class Curve:
     silicon: bool = False
 
 
+class DrawnPoint(Struct, frozen=True):
+    """A point of a result's file, as far as it is drawn."""
+
+    latency_ns: float | None = None
+    bandwidth_mb_s: float | None = None
+    mix: str | None = None
+
+
+class DrawnResult(Struct, frozen=True):
+    """A result as ``--json`` has it, as far as it is drawn; with provenance it is of a real machine."""
+
+    machine: str
+    node: str
+    points: list[DrawnPoint]
+    mix: str | list[str] = "1:0"
+    provenance: dict[str, Any] | None = None
+
+    def curves(self) -> list[Curve]:
+        """One curve a mix."""
+        by_mix: dict[str, list[tuple[float, float]]] = {}
+        for point in self.points:
+            if point.latency_ns is not None and point.bandwidth_mb_s is not None:
+                mix = str(self.mix if point.mix is None else point.mix)
+                by_mix.setdefault(mix, []).append((point.bandwidth_mb_s, point.latency_ns))
+        where = f"{self.machine}, {self.node}"
+        silicon = self.provenance is not None
+        return [Curve(f"{where}, {mix}", points, silicon) for mix, points in by_mix.items()]
+
+
 def of(result: Result, label: str) -> Curve:
     """The curve of a result, from idle to the peak."""
-    points = [(p["bandwidth_mb_s"], p["latency_ns"]) for p in result.points if p["latency_ns"] is not None]
-    return Curve(label, points)
+    figures = [(point.bandwidth_mb_s, point.latency_ns) for point in result.points]
+    return Curve(label, [(b, latency) for b, latency in figures if b is not None and latency is not None])
 
 
 def of_document(document: Mapping[str, Any]) -> list[Curve]:
-    """The curves of a result as ``--json`` has it, one a mix; with provenance it is of a real machine."""
-    by_mix: dict[str, list[tuple[float, float]]] = {}
-    for point in document["points"]:
-        if point.get("latency_ns") is not None and point.get("bandwidth_mb_s") is not None:
-            mix = str(point.get("mix", document.get("mix", "1:0")))
-            by_mix.setdefault(mix, []).append((point["bandwidth_mb_s"], point["latency_ns"]))
-    where = f"{document['machine']}, {document['node']}"
-    return [Curve(f"{where}, {mix}", points, "provenance" in document) for mix, points in by_mix.items()]
+    """The curves of a result as ``--json`` has it."""
+    return msgspec.convert(document, type=DrawnResult).curves()
 
 
 def read(file: Path) -> list[Curve]:
     """The curves of a result's file.
 
     Raises:
-        BenchError: it is none, or has no latency over bandwidth.
+        InputError: it is none, or has no latency over bandwidth.
 
     """
     try:
-        found = of_document(json.loads(file.read_bytes()))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BenchError(
-            f"{file}: {error!r}; valid: JSON of loaded-latency or mess, simulated or --host"
-        ) from None
+        found = msgspec.json.decode(file.read_bytes(), type=DrawnResult).curves()
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InputError(Code.CURVES, str(file), str(error), VALID) from None
     if not found:
-        raise BenchError(
-            f"{file} has no point with latency and bandwidth; valid: JSON of loaded-latency or mess"
-        )
+        raise InputError(Code.CURVES, str(file), "no point has latency and bandwidth", VALID)
     return found
 
 
@@ -77,8 +89,7 @@ def curves(path: Path, title: str, lines: Sequence[Curve]) -> None:
 
     The figure's kind is the path's ending; it is written whole or not at all.
     """
-    with style.context(STYLE):
-        figure = Figure(figsize=(7.2 if len(lines) <= 4 else 9.6, 4.5), layout="constrained")
+    with drawn(path, (7.2 if len(lines) <= 4 else 9.6, 4.5)) as figure:
         axes = figure.add_subplot()
         labels = list(dict.fromkeys(line.label for line in lines))
         for line in lines:
@@ -96,19 +107,7 @@ def curves(path: Path, title: str, lines: Sequence[Curve]) -> None:
         axes.set_ylabel("latency of a load [ns]")
         axes.set_title(title)
         axes.set_xlim(left=0)
-        lowest = min(latency for line in lines for _, latency in line.points)
-        highest = max(latency for line in lines for _, latency in line.points)
-        if highest > 4 * lowest:
-            axes.set_yscale("log")
-            ticks = [
-                t
-                for t in (50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10000)
-                if lowest / 1.3 < t < highest * 1.3
-            ]
-            axes.set_yticks(ticks, labels=[f"{tick:,}" for tick in ticks])
-            axes.minorticks_off()
-        else:
-            axes.set_ylim(bottom=0)
+        _scale(axes, [latency for line in lines for _, latency in line.points])
         axes.grid(alpha=0.3)
         if len(lines) > 4:
             figure.legend(
@@ -116,6 +115,19 @@ def curves(path: Path, title: str, lines: Sequence[Curve]) -> None:
             )
         else:
             axes.legend(frameon=False, fontsize=9)
-        unfinished = path.with_name(f".{path.name}.unfinished")
-        figure.savefig(unfinished, dpi=150, format=path.suffix.lstrip(".") or "png")
-        os.replace(unfinished, path)
+
+
+#: Latencies that a logarithmic axis names [ns].
+TICKS = (50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10000)
+
+
+def _scale(axes: Axes, latencies: Sequence[float]) -> None:
+    """A logarithmic axis where latencies differ by more than a factor of four."""
+    lowest, highest = min(latencies), max(latencies)
+    if highest <= 4 * lowest:
+        axes.set_ylim(bottom=0)
+        return
+    axes.set_yscale("log")
+    ticks = [tick for tick in TICKS if lowest / 1.3 < tick < highest * 1.3]
+    axes.set_yticks(ticks, labels=[f"{tick:,}" for tick in ticks])
+    axes.minorticks_off()

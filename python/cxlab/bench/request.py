@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from cxlab.asked_machine import settings_of
+from cxlab.border import BenchJob, ChaseOrder, Isa, Pages, Pattern, Store, Work, WorkLoadedLatency
+from cxlab.error import Code, InputError
 
 #: Intel MLC's inject delays as the EuroSys'24 artifact ran them [core cycles]; 0 is the peak, 20000 is idle.
 DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
@@ -15,11 +18,7 @@ SIZES = tuple(
 #: of the model's random streams
 SEED = 1
 #: sizes of the pages that buffers are made of
-PAGES = ("2MiB", "4KiB")
-
-
-class BenchError(ValueError):
-    """A bench that cannot be; the text names what is valid."""
+PAGES: tuple[Pages, Pages] = ("2MiB", "4KiB")
 
 
 @dataclass(frozen=True)
@@ -43,17 +42,17 @@ class Mix:
         """From ``R:W``.
 
         Raises:
-            BenchError: it is not two whole numbers, or both are 0.
+            InputError: it is not two whole numbers, or both are 0.
 
         """
         parts = text.split(":")
         if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-            raise BenchError(
-                f"mix `{text}` is not R:W; valid: lines read to lines written, as 1:0, 2:1 or 1:1"
+            raise InputError(
+                Code.BENCH, "--mix", f"`{text}` is not R:W", "lines read to lines written, as 1:0, 2:1 or 1:1"
             )
         mix = Mix(int(parts[0]), int(parts[1]))
         if mix.reads + mix.writes == 0:
-            raise BenchError("a mix of 0:0 moves no line; valid: R:W with at least one of them above 0")
+            raise InputError(Code.BENCH, "--mix", "0:0 moves no line", "R:W with one of them above 0")
         return mix
 
 
@@ -74,12 +73,14 @@ class Placement:
         """From the three options, of which exactly one is given.
 
         Raises:
-            BenchError: none or several are given, or a weight is no number from 1 to 255.
+            InputError: none or several are given, or a weight is no number from 1 to 255.
 
         """
         given = [option for option in (node, interleave, weighted) if option is not None]
         if len(given) != 1:
-            raise BenchError("give exactly one of --node, --interleave and --weighted-interleave")
+            found = f"{len(given)} of them are given" if given else "none of them is given"
+            options = "--node, --interleave, --weighted-interleave"
+            raise InputError(Code.BENCH, options, found, "exactly one of them")
         if node is not None:
             return Placement(((node, 1),))
         if interleave is not None:
@@ -90,8 +91,11 @@ class Placement:
 def _share(part: str) -> tuple[str, int]:
     name, _, weight = part.partition("=")
     if not weight.isdecimal() or not 1 <= int(weight) <= 255:
-        raise BenchError(
-            f"`{part}` is no weighted node; valid: NODE=WEIGHT, weight 1 to 255, as in dram=3,cxl=1"
+        raise InputError(
+            Code.BENCH,
+            "--weighted-interleave",
+            f"`{part}` is no weighted node",
+            "NODE=WEIGHT, weight 1 to 255, as in dram=3,cxl=1",
         )
     return name.strip(), int(weight)
 
@@ -100,14 +104,16 @@ def parse_size(text: str) -> str:
     """A size as the model writes it, ``32 MiB``, from ``32MiB`` or ``32 MiB``.
 
     Raises:
-        BenchError: it is no whole number with a unit.
+        InputError: it is no whole number with a unit.
 
     """
     for unit in ("KiB", "MiB", "GiB"):
         number = text.removesuffix(unit).strip()
         if text.endswith(unit) and number.isdecimal():
             return f"{int(number)} {unit}"
-    raise BenchError(f"`{text}` is no size; valid: a whole number of KiB, MiB or GiB, as 32MiB")
+    raise InputError(
+        Code.BENCH, "--size", f"`{text}` is no size", "a whole number of KiB, MiB or GiB, as 32MiB"
+    )
 
 
 @dataclass(frozen=True)
@@ -118,34 +124,39 @@ class Workload:
     placement: Placement
     threads: int
     mix: Mix = Mix(1, 0)
-    store: str = "ordinary"
-    pattern: str = "sequential"
+    store: Store = "ordinary"
+    pattern: Pattern = "sequential"
     latency_thread: bool = True
+    #: order of the latency thread: in blocks as Intel MLC, or over its buffer as lat_mem_rd and Mess
+    chase: ChaseOrder = "blocks"
+    #: vectors that the load threads access a line by
+    isa: Isa = "avx512"
     #: of the buffers: one of PAGES
-    pages: str = PAGES[0]
+    pages: Pages = PAGES[0]
     #: node of the page tables; the machine's first one if there is none
     page_tables: str | None = None
     #: of the cores; as the host file has them where it is ``None``
     prefetch: bool | None = None
 
-    def job(self, delay: int) -> dict[str, Any]:
+    def job(self, delay: int) -> BenchJob:
         """The model's job for one delay [core cycles]."""
-        return self.job_of(
-            {
-                "loaded_latency": {
-                    "mix": {"reads": self.mix.reads, "writes": self.mix.writes},
-                    "store": self.store,
-                    "pattern": self.pattern,
-                    "latency_thread": self.latency_thread,
-                }
-            },
-            delay,
-        )
+        work: WorkLoadedLatency = {
+            "loaded_latency": {
+                "mix": {"reads": self.mix.reads, "writes": self.mix.writes},
+                "store": self.store,
+                "pattern": self.pattern,
+                "latency_thread": self.latency_thread,
+                "chase": self.chase,
+                "isa": self.isa,
+            }
+        }
+        return self.job_of(work, delay)
 
-    def job_of(self, work: Mapping[str, Any], delay: int = 0) -> dict[str, Any]:
+    def job_of(self, work: Work, delay: int = 0) -> BenchJob:
         """The model's job for another kernel on the same placement."""
         return {
-            "machine": self.machine,
+            "machine": str(self.machine),
+            "set": settings_of(self.machine),
             "placement": [{"node": node, "weight": weight} for node, weight in self.placement.shares],
             "threads": self.threads,
             "delay": delay,
@@ -164,4 +175,6 @@ class Workload:
             "store": self.store,
             "pattern": self.pattern,
             "pages": self.pages,
+            "chase": self.chase,
+            "isa": self.isa,
         }

@@ -2,56 +2,84 @@
 
 from __future__ import annotations
 
-import json
-import os
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from cxlab import model
+from cxlab.asked_machine import keys_of
 from cxlab.bench.request import Workload
+from cxlab.bench.sweep import SPREAD, Spread
+from cxlab.border import BenchPoint
+from cxlab.output import table
 
-Point = dict[str, Any]
+
+def counted(value: float | None) -> float:
+    """A figure that the bench at hand always counts."""
+    assert value is not None, "the bench counts no such figure"
+    return value
 
 
 @dataclass(frozen=True)
 class Result:
-    """A bench that has run."""
+    """A bench that has run: its points, and what each of them is of where one thing varies."""
 
     bench: str
     workload: Workload
-    points: list[Point]
+    points: Sequence[BenchPoint]
+    #: what varies, as results call it, and its value at each point
+    varied: tuple[str, Sequence[Any]] | None = None
+    #: of each point over the seeds, by the names of its figures; empty where one seed was run
+    spreads: Sequence[Mapping[str, Spread]] = ()
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """What varies, at each point."""
+        return [None] * len(self.points) if self.varied is None else self.varied[1]
+
+    def documents(self) -> list[dict[str, Any]]:
+        """The points as ``--json`` writes them."""
+        documents = [model.document(point) for point in self.points]
+        if self.varied is not None:
+            key, values = self.varied
+            documents = [{**one, key: value} for one, value in zip(documents, values, strict=True)]
+        if self.spreads:
+            documents = [
+                {**one, "spread": {name: asdict(spread) for name, spread in spreads.items()}}
+                for one, spreads in zip(documents, self.spreads, strict=True)
+            ]
+        if self.bench == "embedding":
+            misses = [{"l3_miss_latency_ns": l3_miss_latency_ns(point)} for point in self.points]
+            documents = [one | miss for one, miss in zip(documents, misses, strict=True)]
+        return documents
 
     def document(self) -> dict[str, Any]:
         """As ``--json`` writes it; bandwidths in 10^6 B/s, latencies in ns, delays in core cycles."""
         placement = self.workload.placement
         return {
             "bench": self.bench,
-            "machine": self.workload.machine,
+            **keys_of(self.workload.machine),
             "node": str(placement),
             "placement": dict(placement.shares),
             **self.workload.settings(),
-            "points": self.points,
+            "points": self.documents(),
         }
 
 
-#: characters a line, where no terminal says how many
-WIDE = 150
+#: Stages of a load before the LLC has missed.
+BEFORE_THE_MISS = ("translation", "fill_buffer", "to_home")
 
 
-def console() -> Console:
-    """Standard output; tables that go into a file or a pipe keep their lines whole."""
-    terminal = Console()
-    return terminal if terminal.is_terminal else Console(width=WIDE)
+def l3_miss_latency_ns(point: BenchPoint) -> float:
+    """From the LLC's miss to the core."""
+    return counted(point.latency_ns) - stages_ns(point, BEFORE_THE_MISS)
 
 
-def write(path: Path, document: dict[str, Any]) -> None:
-    """Write JSON, whole or not at all."""
-    unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.write_text(json.dumps(document, indent=1) + "\n")
-    os.replace(unfinished, path)
+def stages_ns(point: BenchPoint, stages: Sequence[str]) -> float:
+    """Mean time of a load in some of its stages."""
+    return sum(point.stages_ns.get(stage, 0.0) for stage in stages)
 
 
 def mlc_lines(result: Result) -> list[str]:
@@ -59,26 +87,33 @@ def mlc_lines(result: Result) -> list[str]:
     lines = ["Inject\tLatency\tBandwidth", "Delay\t(ns)\tMB/sec", "=========================="]
     for point in result.points:
         lines.append(
-            f" {point['delay']:05d}\t{point['latency_ns'] or 0:7.2f}\t{point['bandwidth_mb_s']:10.1f}"
+            f" {point.delay:05d}\t{point.latency_ns or 0:7.2f}\t{counted(point.bandwidth_mb_s):10.1f}"
         )
     return lines
 
 
-def stages_table(point: Point) -> Table:
+def spread_table(result: Result, seeds: int) -> Table:
+    """One row a point: mean, least and most over the seeds."""
+    first = "delay" if result.varied is None else result.varied[0]
+    shown = table((first, "latency [ns]", "[MB/s]"), title=f"mean over {seeds} seeds (least to most)")
+    for value, point, spread in zip(result.values, result.points, result.spreads, strict=True):
+        figures = (str(spread[name]) if name in spread else "-" for name in SPREAD)
+        shown.add_row(str(point.delay if result.varied is None else value), *figures)
+    return shown
+
+
+def stages_table(point: BenchPoint) -> Table:
     """Where a load's time goes."""
-    table = Table(title="where a load's time goes", title_justify="left")
-    table.add_column("stage")
-    table.add_column("mean", justify="right")
-    for stage, mean in point["stages_ns"].items():
-        table.add_row(stage, f"{mean:.1f} ns")
-    total = sum(point["stages_ns"].values())
-    table.add_row("sum", f"{total:.1f} ns", style="bold")
-    return table
+    shown = table(("stage", "mean"), title="where a load's time goes")
+    for stage, mean in point.stages_ns.items():
+        shown.add_row(stage, f"{mean:.1f} ns")
+    total = sum(point.stages_ns.values())
+    shown.add_row("sum", f"{total:.1f} ns", style="bold")
+    return shown
 
 
 def embedding_table(result: Result) -> Table:
     """One row a number of threads: throughput, and where the loads waited (CXL-DMSim's table IV)."""
-    table = Table(title=f"{result.workload.machine}, {result.workload.placement}", title_justify="left")
     headings = (
         "threads",
         "queries/s",
@@ -88,70 +123,61 @@ def embedding_table(result: Result) -> Table:
         "LSQ full",
         "root port [ns]",
     )
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    for point in result.points:
-        stages = point["stages_ns"]
-        before = sum(stages.get(stage, 0.0) for stage in ("translation", "fill_buffer", "to_home"))
-        point["l3_miss_latency_ns"] = point["latency_ns"] - before
-        table.add_row(
-            str(point["threads"]),
-            f"{point['queries_per_second']:.3g}",
-            f"{point['bandwidth_mb_s']:.0f}",
-            f"{point['latency_ns']:.0f}",
-            f"{point['l3_miss_latency_ns']:.0f}",
-            str(point["lsq_full_events"]),
-            f"{stages.get('root_port_queue', 0.0):.0f}",
+    shown = table(headings, title=_title(result), left=0)
+    for threads, point in zip(result.values, result.points, strict=True):
+        shown.add_row(
+            str(threads),
+            f"{counted(point.queries_per_second):.3g}",
+            f"{counted(point.bandwidth_mb_s):.0f}",
+            f"{counted(point.latency_ns):.0f}",
+            f"{l3_miss_latency_ns(point):.0f}",
+            str(point.lsq_full_events),
+            f"{stages_ns(point, ['root_port_queue']):.0f}",
         )
-    return table
+    return shown
 
 
-def points_table(result: Result, key: str) -> Table:
-    """One row a point, `key` first: bandwidth, latency, row hits, links, queues."""
-    table = Table(title=f"{result.workload.machine}, {result.workload.placement}", title_justify="left")
-    table.add_column(key)
-    for heading in (
-        "latency [ns]",
-        "[MB/s]",
-        "read",
-        "written",
-        "row hits",
-        "m2s",
-        "s2m",
-        "full",
-        "retries",
-    ):
-        table.add_column(heading, justify="right")
-    for point in result.points:
-        latency = point["latency_ns"]
-        table.add_row(
-            str(point[key]),
-            "-" if latency is None else f"{latency:.1f}",
-            f"{point['bandwidth_mb_s']:,.0f}",
-            f"{point['read_mb_s']:,.0f}",
-            f"{point['write_mb_s']:,.0f}",
+def points_table(result: Result) -> Table:
+    """One row a point, what varies first: bandwidth, latency, row hits, links, queues."""
+    assert result.varied is not None
+    figures = ("latency [ns]", "[MB/s]", "read", "written", "row hits", "m2s", "s2m", "full", "retries")
+    shown = table((result.varied[0], *figures), title=_title(result))
+    for value, point in zip(result.values, result.points, strict=True):
+        shown.add_row(
+            str(value),
+            "-" if point.latency_ns is None else f"{point.latency_ns:.1f}",
+            f"{counted(point.bandwidth_mb_s):,.0f}",
+            f"{counted(point.read_mb_s):,.0f}",
+            f"{counted(point.write_mb_s):,.0f}",
             *_way(point),
         )
-    return table
+    return shown
 
 
-def _way(point: Point) -> tuple[str, str, str, str, str]:
+def _title(result: Result) -> str:
+    return f"{result.workload.machine}, {result.workload.placement}"
+
+
+def _way(point: BenchPoint) -> tuple[str, str, str, str, str]:
     """Row hits, link utilisation by direction, full-queue events and retries over all ports of a point."""
-    ports = [port for node in point["nodes"].values() for port in node["ports"]]
-    hits = [port["row_hit_share"] for port in ports if port["row_hit_share"] is not None]
-    links = [port["cxl"] for port in ports if port["cxl"]]
+    ports = [port for node in point.nodes.values() for port in node.ports]
+    hits = [port.row_hit_share for port in ports if port.row_hit_share is not None]
+    links = [port.cxl for port in ports if port.cxl]
+
+    def each(part: str, *statistics: str) -> list[float]:
+        values = [link[part][name] for link in links for name in statistics]
+        return [value for value in values if isinstance(value, int | float)]
 
     def share(values: list[float]) -> str:
         return f"{sum(values) / len(values):.0%}" if values else "-"
 
-    full = sum(node["table_full_events"] for node in point["nodes"].values())
-    full += sum(link["root_port"]["full"] for link in links)
-    full += sum(link["device"][f"{kind}_queue_full"] for link in links for kind in ("read", "write"))
-    retries = sum(link[way]["retries"] for link in links for way in ("m2s", "s2m"))
+    full = sum(node.table_full_events for node in point.nodes.values())
+    full += round(sum(each("root_port", "full") + each("device", "read_queue_full", "write_queue_full")))
+    retries = round(sum(each("m2s", "retries") + each("s2m", "retries")))
     return (
         share(hits),
-        share([link["m2s"]["utilisation"] for link in links]),
-        share([link["s2m"]["utilisation"] for link in links]),
+        share(each("m2s", "utilisation")),
+        share(each("s2m", "utilisation")),
         f"{full:,}",
         f"{retries:,}" if links else "-",
     )

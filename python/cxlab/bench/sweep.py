@@ -1,48 +1,63 @@
-"""Points in parallel: the model works without Python's lock, so threads are enough."""
+"""Points in parallel."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from cxlab.bench.request import BenchError
-from cxlab.machine import description
-
-Job = dict[str, Any]
-Point = dict[str, Any]
+from cxlab import model, output
+from cxlab.border import BenchJob, BenchPoint
 
 
-def run(jobs: Sequence[Job], title: str) -> list[Point]:
+def run(jobs: Sequence[BenchJob], title: str) -> list[BenchPoint]:
     """Run all jobs; the points in their order. A bar on a terminal, nothing in a log.
 
     Raises:
-        BenchError: the model refuses a job; the text names what is valid.
+        RefusedByModel: the model refuses a job; the text names what is valid.
 
     """
-    model = description.model()
-    points: dict[int, Point] = {}
-    with _bar() as bar, ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+    with output.bar() as bar:
         task = bar.add_task(title, total=len(jobs))
-        point: Callable[[str], str] = model.bench_point
-        futures = {pool.submit(point, json.dumps(job)): place for place, job in enumerate(jobs)}
-        try:
-            for future in as_completed(futures):
-                points[futures[future]] = json.loads(future.result())
-                bar.advance(task)
-        except model.CxlabError as error:
-            raise BenchError(str(error)) from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-    return [points[place] for place in range(len(jobs))]
+        return model.parallel([partial(model.bench_point, job) for job in jobs], lambda: bar.advance(task))
 
 
-def _bar() -> Progress:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+@dataclass(frozen=True)
+class Spread:
+    """A figure over the seeds of the draw."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, figures: Sequence[float]) -> Spread:
+        """Of one figure or more."""
+        return cls(statistics.fmean(figures), min(figures), max(figures))
+
+    def __str__(self) -> str:
+        """``120.5 (118.0 to 123.1)``."""
+        return f"{self.mean:,.1f} ({self.low:,.1f} to {self.high:,.1f})"
+
+
+#: What is drawn anew by each seed: orders of accesses, so these figures.
+SPREAD = ("latency_ns", "bandwidth_mb_s")
+
+
+def run_seeds(
+    jobs: Sequence[BenchJob], seeds: int, title: str
+) -> tuple[list[BenchPoint], list[dict[str, Spread]]]:
+    """Run each job with seeds 1 to ``seeds``: the points of the first one, and the spread of all.
+
+    With one seed nothing is known of the spread.
+    """
+    drawn: list[BenchJob] = [{**job, "seed": seed} for job in jobs for seed in range(1, seeds + 1)]
+    points = run(drawn, title if seeds == 1 else f"{title}, {seeds} seeds")
+    if seeds == 1:
+        return points, []
+    spreads = []
+    for place in range(0, len(points), seeds):
+        figures = {name: [getattr(each, name) for each in points[place : place + seeds]] for name in SPREAD}
+        spreads.append({name: Spread.of(each) for name, each in figures.items() if None not in each})
+    return points[::seeds], spreads

@@ -134,7 +134,7 @@ def fit(
         told: hears the root mean square residual of the best candidate after each trial.
 
     Raises:
-        CalibrationError: the model refuses a candidate.
+        InputError: the model refuses a candidate.
         KeyboardInterrupt: before anything was found.
 
     """

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from cxlab.calibrate.error import CalibrationError, Code
 from cxlab.calibrate.observation import Observation, Quantity, Role
+from cxlab.error import Code, InputError
 
 DEFAULT = "spread=4"
 VALID = "spread=N or every=N (N from 2), shape, mix=R:W, threads=N, node=NAME, store=KIND, pattern=NAME, none"
@@ -28,7 +28,7 @@ def split(found: Sequence[Observation], text: str) -> list[Observation]:
     """The observations with their roles.
 
     Raises:
-        CalibrationError: an unknown rule, one that holds out nothing, or everything.
+        InputError: an unknown rule, one that holds out nothing, or everything.
 
     """
     rules = [(part.strip(), _rule(part.strip())) for part in text.split(",")]
@@ -37,12 +37,10 @@ def split(found: Sequence[Observation], text: str) -> list[Observation]:
     for name, rule in rules:
         chosen = {place for place, o in enumerate(candidates) if rule(o, _own(candidates, o))}
         if not chosen and name not in ("none", DEFAULT):
-            raise CalibrationError(
-                Code.HOLD_OUT, "--hold-out", f"`{name}` holds out none of the points", VALID
-            )
+            raise InputError(Code.HOLD_OUT, "--hold-out", f"`{name}` holds out none of the points", VALID)
         held |= chosen
     if len(held) == len(candidates):
-        raise CalibrationError(Code.HOLD_OUT, "--hold-out", f"`{text}` leaves nothing to fit", VALID)
+        raise InputError(Code.HOLD_OUT, "--hold-out", f"`{text}` leaves nothing to fit", VALID)
     roles = iter(Role.HELD_OUT if place in held else Role.FIT for place in range(len(candidates)))
     return [replace(o, role=next(roles)) if o.role is Role.FIT else o for o in found]
 
@@ -73,7 +71,7 @@ def _rule(text: str) -> Rule:
         case "node" if value:
             return lambda o, _own: o.series.node == value
         case _:
-            raise CalibrationError(Code.HOLD_OUT, "--hold-out", f"`{text}` is no rule", VALID)
+            raise InputError(Code.HOLD_OUT, "--hold-out", f"`{text}` is no rule", VALID)
 
 
 def _spread(own: Sequence[Observation], kept: int) -> list[Observation]:

@@ -22,13 +22,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cxlab.bench.curves import COLUMNS, NODES, STORES
-from cxlab.bench.request import BenchError, Mix, Placement, Workload
-from cxlab.calibrate.error import CalibrationError, Code
-from cxlab.machine import artefacts
+import msgspec
+
+from cxlab.bench.curves import COLUMNS, FIGURES, NODES, PATTERNS, STORES
+from cxlab.bench.request import Mix, Placement, Workload
+from cxlab.border import Instruction, Pattern, Store, StreamKernel
+from cxlab.error import Code, InputError
+from cxlab.run.guest import artefacts
 
 #: What an instruction alone moves: an ordinary store reads its line too.
-INSTRUCTIONS = {
+INSTRUCTIONS: dict[str, tuple[str, Store]] = {
     "ld": ("1:0", "ordinary"),
     "nt-ld": ("1:0", "ordinary"),
     "st": ("1:1", "ordinary"),
@@ -58,6 +61,18 @@ class MeasuredPoint:
     delay: int | None = None
     #: kernel of STREAM, instruction of memo
     what: str | None = None
+
+    @property
+    def kernel(self) -> StreamKernel:
+        """The kernel of STREAM."""
+        kernel: StreamKernel = msgspec.convert(self.what, type=StreamKernel)
+        return kernel
+
+    @property
+    def instruction(self) -> Instruction:
+        """The instruction of memo."""
+        instruction: Instruction = msgspec.convert(self.what, type=Instruction)
+        return instruction
 
 
 @dataclass(frozen=True)
@@ -95,14 +110,14 @@ def read(files: Sequence[Path], told: Told, nodes: Collection[str]) -> list[Seri
     """All series of the files.
 
     Raises:
-        CalibrationError: a file cannot be read, or names a node that is none of ``nodes``.
+        InputError: a file cannot be read, or names a node that is none of ``nodes``.
 
     """
     found = [series for file in files for series in _read(file, told, nodes)]
     for series in found:
         for node, _ in series.workload.placement.shares:
             if node not in nodes:
-                raise CalibrationError(Code.UNREADABLE, "node", f"`{node}` is measured", ", ".join(nodes))
+                raise InputError(Code.MEASURED_FILE, "node", f"`{node}` is measured", ", ".join(nodes))
     return found
 
 
@@ -110,31 +125,30 @@ def _read(file: Path, told: Told, nodes: Collection[str]) -> list[Series]:
     try:
         text = file.read_text(errors="replace")
     except OSError as error:
-        raise CalibrationError(Code.UNREADABLE, str(file), str(error.strerror), "a file to read") from None
+        raise InputError(Code.MEASURED_FILE, str(file), str(error.strerror), "a file to read") from None
     try:
         if text.lstrip().startswith("{"):
             return _of_json(json.loads(text), told)
         if set(COLUMNS) <= set(text.splitlines()[0].split(",") if text else ()):
             return _of_csv(text, nodes)
         return _of_json(_imported(file), told)
-    except BenchError as error:
-        raise CalibrationError(
-            Code.UNREADABLE, str(file), str(error), "a bench that can be simulated"
-        ) from None
+    except InputError as error:
+        if error.code is not Code.BENCH:
+            raise
+        raise InputError(Code.MEASURED_FILE, str(file), str(error), "a bench that can be simulated") from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         found = f"has no {error}" if isinstance(error, KeyError) else str(error)
         valid = (
             f"JSON of `cxlab bench` or cxlab-memo, MLC's text, or CSV with the columns {', '.join(COLUMNS)}"
         )
-        raise CalibrationError(Code.UNREADABLE, str(file), found, valid) from None
+        raise InputError(Code.MEASURED_FILE, str(file), found, valid) from None
 
 
 def _of_csv(text: str, nodes: Collection[str]) -> list[Series]:
     groups: dict[tuple[str, ...], list[MeasuredPoint]] = {}
     for row in csv.DictReader(io.StringIO(text)):
-        delay, latency, bandwidth = int(row[COLUMNS[5]]), float(row[COLUMNS[6]]), float(row[COLUMNS[7]])
-        if latency <= 0 or bandwidth <= 0:
-            raise ValueError(f"{row[COLUMNS[0]]}, delay {delay}: latency and bandwidth are above 0")
+        delay = int(row[COLUMNS[5]])
+        latency, bandwidth = (_figure(column, float(row[column])) for column in COLUMNS[6:8])
         groups.setdefault(tuple(row[c] for c in COLUMNS[:5]), []).append(
             MeasuredPoint(latency, bandwidth, delay)
         )
@@ -145,9 +159,17 @@ def _of_csv(text: str, nodes: Collection[str]) -> list[Series]:
         kind = STORES.get(store.lower().replace("-", ""))
         if kind is None:
             raise ValueError(f"unknown stores `{store}`; known: {', '.join(STORES)}")
-        workload = Workload("", placement, int(threads), Mix.parse(mix), kind, pattern)
+        workload = Workload("", placement, int(threads), Mix.parse(mix), kind, _pattern(pattern))
         series.append(Series(Kind.LOADED_LATENCY, workload, tuple(points)))
     return series
+
+
+def _figure(column: str, figure: float) -> float:
+    """What can have been measured. Raises `ValueError` for anything else, NaN among it."""
+    least, most = FIGURES[column]
+    if not least <= figure <= most:
+        raise ValueError(f"{column} is {figure!r:.40}, which is not from {least:g} to {most:g}")
+    return float(figure)
 
 
 def _of_json(document: dict[str, Any], told: Told) -> list[Series]:
@@ -163,7 +185,12 @@ def _of_json(document: dict[str, Any], told: Told) -> list[Series]:
         # Bench's bandwidth points carry the mean latency of their loads, which no other tool knows.
         latency = None if kind in (Kind.BANDWIDTH, Kind.STREAM) else point.get("latency_ns")
         bandwidth = None if kind in (Kind.LATENCY, Kind.MEMO) else point.get("bandwidth_mb_s")
-        measured = MeasuredPoint(latency, bandwidth, point.get("delay"), what)
+        measured = MeasuredPoint(
+            None if latency is None else _figure("latency_ns", latency),
+            None if bandwidth is None else _figure("bandwidth_MBps", bandwidth),
+            point.get("delay"),
+            what,
+        )
         groups.setdefault(workload, []).append(measured)
     if kind is Kind.LATENCY:
         groups = {workload: _largest(document["points"], points) for workload, points in groups.items()}
@@ -188,8 +215,8 @@ def _workload(
     if told.node is not None:
         shares = ((told.node, 1),)
     elif not simulated:
-        raise CalibrationError(
-            Code.UNREADABLE, "--node", f"the figures are of `{document['node']}` of a real machine",
+        raise InputError(
+            Code.MEASURED_FILE, "--node", f"the figures are of `{document['node']}` of a real machine",
             "the simulated node that it stands for",
         )  # fmt: skip
     workload = Workload("", Placement(shares), 0)
@@ -197,14 +224,14 @@ def _workload(
         return workload
     threads = point.get("threads", settings.get("threads", told.threads))
     if not isinstance(threads, int):
-        raise CalibrationError(
-            Code.UNREADABLE, "--threads", "the file does not say", "how many threads loaded it"
+        raise InputError(
+            Code.MEASURED_FILE, "--threads", "the file does not say", "how many threads loaded it"
         )
     workload = replace(workload, threads=threads)
     if kind is Kind.STREAM:
         return workload
     mix, store = _mix(point, settings)
-    pattern = point.get("pattern", settings.get("pattern", "sequential"))
+    pattern = _pattern(point.get("pattern", settings.get("pattern", "sequential")))
     return replace(
         workload,
         mix=Mix.parse(mix),
@@ -214,7 +241,13 @@ def _workload(
     )
 
 
-def _mix(point: dict[str, Any], settings: dict[str, Any]) -> tuple[str, str]:
+def _pattern(name: str) -> Pattern:
+    if name not in PATTERNS:
+        raise ValueError(f"unknown pattern `{name}`; known: {', '.join(PATTERNS)}")
+    return PATTERNS[name]
+
+
+def _mix(point: dict[str, Any], settings: dict[str, Any]) -> tuple[str, Store]:
     """Lines read to lines written, and by which stores; memo's bandwidth may name an instruction instead."""
     if "instruction" in point:
         return INSTRUCTIONS[point["instruction"]]

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cxlab.bench.curves import KNEE
 from cxlab.bench.request import Workload
-from cxlab.calibrate.error import CalibrationError, Code
+from cxlab.bench.result import counted
+from cxlab.border import BenchJob, BenchPoint
 from cxlab.calibrate.measured import Kind, MeasuredPoint, Series
+from cxlab.error import Code, InputError
 
 #: Bytes of four accesses, between two delays.
 BURST_BYTES = 256
@@ -59,14 +60,14 @@ class Observation:
     #: the bandwidth at which a latency was measured [MB/s]
     bandwidth: float | None
     #: a bench job without its machine
-    job: Mapping[str, Any]
+    job: BenchJob
     role: Role = Role.FIT
 
-    def simulated(self, point: Mapping[str, Any]) -> float:
+    def simulated(self, point: BenchPoint) -> float:
         """The same number of a simulated point."""
-        return float(point[self.quantity.value])
+        return counted(point.latency_ns if self.quantity is Quantity.LATENCY else point.bandwidth_mb_s)
 
-    def residual(self, point: Mapping[str, Any]) -> float:
+    def residual(self, point: BenchPoint) -> float:
         """ln(simulated / measured)."""
         return math.log(self.simulated(point) / self.value)
 
@@ -79,14 +80,12 @@ def observations(series: Sequence[Series], frequency_ghz: float) -> list[Observa
         frequency_ghz: of the simulated cores, whose cycles a delay counts.
 
     Raises:
-        CalibrationError: there is nothing.
+        InputError: there is nothing.
 
     """
     found = [observation for one in series for observation in _of(one, frequency_ghz)]
     if not found:
-        raise CalibrationError(
-            Code.NOT_MEASURED, "--measured", "no latency or bandwidth", "one point or more"
-        )
+        raise InputError(Code.NOT_MEASURED, "--measured", "no latency or bandwidth", "one point or more")
     return found
 
 
@@ -100,14 +99,14 @@ def _of(series: Series, frequency_ghz: float) -> list[Observation]:
         case Kind.BANDWIDTH:
             return _each(series, Quantity.BANDWIDTH, lambda _: load.job(0))
         case Kind.STREAM:
-            return _each(series, Quantity.BANDWIDTH, lambda p: load.job_of({"stream": {"kernel": p.what}}))
+            return _each(series, Quantity.BANDWIDTH, lambda p: load.job_of({"stream": {"kernel": p.kernel}}))
         case Kind.MEMO:
-            return _each(series, Quantity.LATENCY, lambda p: load.job_of({"memo": {"instruction": p.what}}))
+            return _each(
+                series, Quantity.LATENCY, lambda p: load.job_of({"memo": {"instruction": p.instruction}})
+            )
 
 
-def _each(
-    series: Series, quantity: Quantity, job: Callable[[MeasuredPoint], Mapping[str, Any]]
-) -> list[Observation]:
+def _each(series: Series, quantity: Quantity, job: Callable[[MeasuredPoint], BenchJob]) -> list[Observation]:
     """An observation for each point that has the quantity."""
     values = ((p, p.latency if quantity is Quantity.LATENCY else p.bandwidth) for p in series.points)
     return [Observation(series, quantity, value, None, job(p)) for p, value in values if value]

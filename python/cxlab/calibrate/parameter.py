@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cxlab.calibrate.error import CalibrationError, Code
 from cxlab.calibrate.machine_files import Leaf, MachineFiles
+from cxlab.error import Code, InputError
 
 #: Bounds where none are given: start divided and multiplied by this.
 SPAN = 4.0
@@ -69,7 +69,7 @@ def choose(
     """The free parameters: those asked for, or those that curves of these (node, threads) usually tell.
 
     Raises:
-        CalibrationError: an unknown name, or bounds that do not hold the start.
+        InputError: an unknown name, or bounds that do not hold the start.
 
     """
     asked = list(free) or _usual(files, list(series))
@@ -79,7 +79,7 @@ def choose(
         for leaf in parameter.leaves:
             if leaf.name in seen:
                 found = f"frees {leaf.name}, as {seen[leaf.name]} does"
-                raise CalibrationError(Code.UNKNOWN_PARAMETER, parameter.name, found, "each number once")
+                raise InputError(Code.UNKNOWN_PARAMETER, parameter.name, found, "each number once")
             seen[leaf.name] = parameter.name
     return parameters
 
@@ -101,7 +101,7 @@ def _usual(files: MachineFiles, series: Sequence[tuple[str, int]]) -> list[str]:
             chosen.append("host.mesh.home_to_memory")
         chosen.append(f"{node}.queues" if _queues(files, node) else f"{node}.bandwidth")
     if any(0 < threads < FEW_THREADS for _, threads in series):
-        chosen.append("host.prefetch.llc_lines")
+        chosen.append("host.core.fill_buffers")
     return list(dict.fromkeys(chosen))
 
 
@@ -117,23 +117,19 @@ def _parameter(files: MachineFiles, text: str) -> Parameter:
     if not leaves:
         if name not in files.leaves:
             near = [known for known in names(files) if last in known] or names(files)
-            raise CalibrationError(
+            raise InputError(
                 Code.UNKNOWN_PARAMETER, "--free", f"{files.start} has no number `{name}`", ", ".join(near)
             )
         leaves = [files.leaves[name]]
     lead = leaves[0]
     if lead.value <= 0:
-        raise CalibrationError(
-            Code.BOUNDS, name, "starts at 0", "a start above 0: change it in the start's file"
-        )
+        raise InputError(Code.BOUNDS, name, "starts at 0", "a start above 0: change it in the start's file")
     low, high = _bounds(lead, name, bounds) if bounds else (lead.value / SPAN, lead.value * SPAN)
     if lead.whole:
         low, high = max(1.0, float(round(low))), float(round(high))
     if not low < high or not low <= lead.value <= high:
         found = f"bounds {low:g}..{high:g} {lead.unit}".strip()
-        raise CalibrationError(
-            Code.BOUNDS, name, found, f"LOW..HIGH with the start, {lead.value:g}, between them"
-        )
+        raise InputError(Code.BOUNDS, name, found, f"LOW..HIGH with the start, {lead.value:g}, between them")
     return Parameter(name, tuple(leaves), low, high)
 
 
@@ -142,5 +138,5 @@ def _bounds(lead: Leaf, name: str, text: str) -> tuple[float, float]:
     if found is None or found["unit"] != lead.unit or found["low_unit"] not in ("", lead.unit):
         unit = f" {lead.unit}" if lead.unit else ""
         valid = f"LOW..HIGH{unit}, as in {name}={lead.value / 2:g}..{lead.value * 2:g}{unit}"
-        raise CalibrationError(Code.BOUNDS, name, f"`{text}`", valid)
+        raise InputError(Code.BOUNDS, name, f"`{text}`", valid)
     return float(found["low"]), float(found["high"])

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from matplotlib import style
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from cxlab.bench.plot import COLOURS, STYLE
+from cxlab.bench.result import counted
+from cxlab.border import BenchPoint
 from cxlab.calibrate.measured import Kind, Series
 from cxlab.calibrate.observation import Observation, Role
 from cxlab.calibrate.report import Outcome
+from cxlab.figure import COLOURS, drawn
 
-Pair = tuple[Observation, Mapping[str, Any]]
+Pair = tuple[Observation, BenchPoint]
 
 
 def draw(path: Path, outcome: Outcome) -> None:
@@ -25,9 +23,8 @@ def draw(path: Path, outcome: Outcome) -> None:
     curves = [pair for pair in pairs if pair[0].series.kind is Kind.LOADED_LATENCY]
     others = [pair for pair in pairs if pair[0].series.kind is not Kind.LOADED_LATENCY]
     nodes = list(dict.fromkeys(o.series.node for o, _ in curves))
-    with style.context(STYLE):
-        panels = len(nodes) + bool(others)
-        figure = Figure(figsize=(5.6 * panels + 0.8, 4.8), layout="constrained")
+    panels = len(nodes) + bool(others)
+    with drawn(path, (5.6 * panels + 0.8, 4.8)) as figure:
         axes = figure.subplots(1, panels, squeeze=False)[0]
         for panel, node in zip(axes, nodes, strict=False):
             _curves(panel, node, [pair for pair in curves if pair[0].series.node == node])
@@ -36,9 +33,6 @@ def draw(path: Path, outcome: Outcome) -> None:
         figure.suptitle(
             f"from {outcome.start}: o fitted, x held out or at full load, line simulated", fontsize=9
         )
-        unfinished = path.with_name(f".{path.name}.unfinished")
-        figure.savefig(unfinished, dpi=150, format=path.suffix.lstrip(".") or "png")
-        os.replace(unfinished, path)
 
 
 def _curves(axes: Axes, node: str, pairs: Sequence[Pair]) -> None:
@@ -49,7 +43,7 @@ def _curves(axes: Axes, node: str, pairs: Sequence[Pair]) -> None:
     for number, one in enumerate(series):
         colour = COLOURS[number % len(COLOURS)]
         mine = [pair for pair in pairs if pair[0].series is one]
-        line = sorted({(p["bandwidth_mb_s"] / 1e3, p["latency_ns"]) for _, p in mine})
+        line = sorted({(counted(p.bandwidth_mb_s) / 1e3, counted(p.latency_ns)) for _, p in mine})
         axes.plot(*zip(*line, strict=True), color=colour, linewidth=1.3, label=one.label)
         for role, marker in ((Role.FIT, "o"), (Role.HELD_OUT, "x"), (Role.FULL_LOAD, "x")):
             points = [(o.bandwidth / 1e3, o.value) for o, _ in mine if o.role is role and o.bandwidth]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from cxlab.border import BenchPoint
 from cxlab.calibrate.fit import Fit
 from cxlab.calibrate.identify import Determined, Estimate, Together
 from cxlab.calibrate.observation import Observation, Quantity, Role
-
-Point = Mapping[str, Any]
+from cxlab.output import table
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Outcome:
     fit: Fit
     observations: Sequence[Observation]
     #: of the calibrated machine, one an observation
-    points: Sequence[Point]
+    points: Sequence[BenchPoint]
     #: of the machine that it started from
-    before: Sequence[Point]
+    before: Sequence[BenchPoint]
 
     def errors(self, role: Role, quantity: Quantity, before: bool = False) -> list[float]:
         """Relative errors, simulated / measured - 1."""
@@ -49,14 +49,12 @@ def show(outcome: Outcome, console: Console) -> None:
 
 
 def _parameters(estimates: Sequence[Estimate]) -> Table:
-    table = Table(title="parameters", title_justify="left", box=None)
-    for heading in ("parameter", "start", "value", "95 % interval", "bounds", "determined"):
-        named = heading in ("parameter", "determined")
-        table.add_column(heading, justify="left" if named else "right", no_wrap=heading == "parameter")
+    headings = ("parameter", "start", "value", "95 % interval", "bounds", "determined")
+    shown = table(headings, title="parameters", fold=1)
     for one in estimates:
         free = one.parameter
         interval = "-" if one.interval is None else f"{one.interval[0]:.4g} .. {one.interval[1]:.4g}"
-        table.add_row(
+        shown.add_row(
             free.name,
             free.text(free.start),
             free.text(one.value),
@@ -64,20 +62,19 @@ def _parameters(estimates: Sequence[Estimate]) -> Table:
             f"{free.low:.4g} .. {free.high:.4g}",
             one.determined.value,
         )
-    return table
+    return shown
 
 
 def _errors(outcome: Outcome) -> Table:
-    table = Table(title="\nmean absolute error, simulated against measured", title_justify="left", box=None)
-    for heading in ("points", "what", "number", "at the start", "calibrated", "worst"):
-        table.add_column(heading, justify="left" if heading in ("points", "what") else "right")
+    headings = ("points", "what", "number", "at the start", "calibrated", "worst")
+    shown = table(headings, title="mean absolute error, simulated against measured", left=2)
     for role in Role:
         for quantity in Quantity:
             errors = outcome.errors(role, quantity)
             if not errors:
                 continue
             worst = max(errors, key=abs)
-            table.add_row(
+            shown.add_row(
                 role.value,
                 quantity.name.lower(),
                 str(len(errors)),
@@ -85,7 +82,7 @@ def _errors(outcome: Outcome) -> Table:
                 f"{_mean(errors):.2%}",
                 f"{worst:+.1%}",
             )
-    return table
+    return shown
 
 
 def _mean(errors: Sequence[float]) -> float:

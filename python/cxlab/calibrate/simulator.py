@@ -6,23 +6,22 @@ import json
 import multiprocessing
 import os
 import signal
-import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
+from cxlab import model
+from cxlab.asked_machine import keys_of
 from cxlab.bench.request import SEED
-from cxlab.calibrate.error import CalibrationError, Code
+from cxlab.border import BenchJob, BenchPoint
 from cxlab.calibrate.machine_files import MachineFiles
 from cxlab.calibrate.observation import Observation
 from cxlab.calibrate.parameter import Parameter
-from cxlab.machine import description
+from cxlab.error import Code, InputError, RefusedByModel
 
 #: Values of the parameters, in their order.
 Candidate = tuple[float, ...]
-Point = dict[str, Any]
 
 
 class Watch(Protocol):
@@ -43,8 +42,7 @@ class Simulator:
     def __init__(self, files: MachineFiles, parameters: Sequence[Parameter], watch: Watch) -> None:
         """Take as many processes as there are CPUs."""
         self._files, self._parameters, self._watch = files, parameters, watch
-        self._known: dict[tuple[Candidate, str], Point] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="cxlab-calibrate-")
+        self._known: dict[tuple[Candidate, str], BenchPoint] = {}
         # No fork: the caller may have threads.
         processes = multiprocessing.get_context("spawn")
         self.workers = len(os.sched_getaffinity(0))
@@ -61,35 +59,32 @@ class Simulator:
         self._pool.shutdown(wait=False, cancel_futures=True)
         for worker in workers:
             worker.terminate()
-        self._folder.cleanup()
 
     def run(
         self, candidates: Sequence[Sequence[float]], observations: Sequence[Observation], seed: int = SEED
-    ) -> list[list[Point]]:
+    ) -> list[list[BenchPoint]]:
         """Points, by candidate and observation.
 
         Raises:
-            CalibrationError: the model refuses a candidate.
+            InputError: the model refuses a candidate.
 
         """
         settled = [self.settled(candidate) for candidate in candidates]
         jobs = [json.dumps({**o.job, "seed": seed}, sort_keys=True) for o in observations]
         missing = dict.fromkeys((c, job) for c in settled for job in jobs if (c, job) not in self._known)
         self._watch.expect(len(missing))
-        paths = {candidate: self._write(candidate) for candidate, _ in missing}
-        futures: dict[Future[str], tuple[Candidate, str]] = {}
+        futures: dict[Future[BenchPoint], tuple[Candidate, str]] = {}
         for candidate, job in missing:
-            text = json.dumps({**json.loads(job), "machine": str(paths[candidate])})
-            futures[self._pool.submit(_point, text)] = (candidate, job)
+            asked = self._files.candidate(self.leaf_values(candidate))
+            whole: BenchJob = {**json.loads(job), **keys_of(asked)}  # type: ignore[typeddict-item]
+            futures[self._pool.submit(model.bench_point, whole)] = (candidate, job)
         try:
             for future in as_completed(futures):
-                self._known[futures[future]] = json.loads(future.result())
+                self._known[futures[future]] = future.result()
                 self.points_run += 1
                 self._watch.advance()
-        except _Refused as error:
-            raise CalibrationError(
-                Code.REFUSED, "the machine", str(error), "narrower bounds: --free"
-            ) from None
+        except RefusedByModel as error:
+            raise InputError(Code.REFUSED, "the machine", str(error), "narrower bounds: --free") from None
         finally:
             for future in futures:
                 future.cancel()
@@ -103,24 +98,6 @@ class Simulator:
         """Numbers of the machine's files, by name."""
         pairs = zip(self._parameters, candidate, strict=True)
         return {name: number for p, value in pairs for name, number in p.values(value).items()}
-
-    def _write(self, candidate: Candidate) -> Path:
-        folder = Path(tempfile.mkdtemp(dir=self._folder.name))
-        values = self.leaf_values(candidate)
-        sources = dict.fromkeys(values, "a candidate of a calibration")
-        return self._files.write(folder / "machine.toml", values, sources, "a candidate")[-1]
-
-
-class _Refused(Exception):
-    """The model does not take a job; its text crosses from process to process."""
-
-
-def _point(job: str) -> str:
-    model = description.model()
-    try:
-        return model.bench_point(job)
-    except model.CxlabError as error:
-        raise _Refused(str(error)) from None
 
 
 def _leave_signals() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cxlab.machine import qemu
+from cxlab.run.host import qemu
 
 #: Ports by their names, as udev has them (crates/guest-init/src/steering.rs).
 PORT = "/dev/virtio-ports/cxlab.{}"

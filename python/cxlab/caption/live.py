@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from cxlab.caption.log import Line
-from cxlab.machine.progress import Progress
+from cxlab.run.host.progress import Progress
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Live:
     def show(self, line: Line) -> None:
         """One sample."""
         text = describe(line)
-        if "verdict" in line:
+        if line.verdict is not None:
             self.progress.hide()
             os.write(2, f"{text}\n".encode())
         else:
@@ -27,14 +27,18 @@ class Live:
 
 def describe(line: Line) -> str:
     """A sample in one line of text, and the decision that followed."""
+    metrics = (
+        (line.ipc, "IPC {:.2f}"),
+        (line.l1_miss_latency_ns, "L1 miss {:.0f} ns"),
+        (line.ddr_read_latency_ns, "DDR {:.0f} ns"),
+        (line.cxl_read_latency_ns, "CXL {:.0f} ns"),
+    )
     parts = [
-        f"{line['time_s'] * 1e3:8.3f} ms",
-        f"CXL {line['cxl_share']:6.1%} ({line['placement']})",
-        f"{line['throughput']:8.1f} M instructions/s",
+        f"{line.time_s * 1e3:8.3f} ms",
+        f"CXL {line.cxl_share:6.1%} ({line.placement})",
+        f"{line.throughput:8.1f} M instructions/s",
+        *(text.format(value) for value, text in metrics if value is not None),
     ]
-    metrics = {"ipc": "IPC {:.2f}", "l1_miss_latency_ns": "L1 miss {:.0f} ns"}
-    metrics |= {"ddr_read_latency_ns": "DDR {:.0f} ns", "cxl_read_latency_ns": "CXL {:.0f} ns"}
-    parts += [text.format(line[name]) for name, text in metrics.items() if name in line]
-    if "verdict" in line:
-        parts.append(f"{line['verdict'].replace('_', ' ')} -> {line['next_cxl_share']:.1%}")
+    if line.verdict is not None and line.next_cxl_share is not None:
+        parts.append(f"{line.verdict.replace('_', ' ')} -> {line.next_cxl_share:.1%}")
     return "  ".join(parts)

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import IO, Any
+from typing import IO
 
-#: A line of the log: the sample's metrics by name, and what the controller made of them.
-Line = dict[str, Any]
+import msgspec
+from msgspec import Struct
+
+from cxlab.run.errors import BadMessage
+
+
+class Line(Struct, frozen=True):
+    """A sample: its metrics, and what the controller made of them. What was not counted is absent."""
+
+    #: end of the interval, simulated [s]
+    time_s: float
+    #: in force while the sample was taken, fraction of new pages
+    cxl_share: float
+    #: as the kernel's weights have it, 2:1
+    placement: str
+    #: instructions in user mode [10^6/s]
+    throughput: float
+    ipc: float | None = None
+    l1_miss_latency_ns: float | None = None
+    ddr_read_latency_ns: float | None = None
+    cxl_read_latency_ns: float | None = None
+    #: no decision rests on the sample
+    left_out: bool = False
+    #: of the decision that followed, with the share it set
+    verdict: str | None = None
+    next_cxl_share: float | None = None
 
 
 @dataclass
@@ -24,16 +48,32 @@ class LogFile:
     def record(self, raw: bytes) -> None:
         """Take one line; the first is the header."""
         self.file.write(raw + b"\n")
-        line = json.loads(raw)
-        if "format" not in line:
+        line = _line(raw, "the guest's controller sent")
+        if line is not None:
             self.lines.append(line)
             self.watch(line)
 
 
+class _Header(Struct):
+    format: str
+
+
+def _line(raw: bytes, place: str) -> Line | None:
+    """A sample; `None` for the header. Raises `BadMessage`."""
+    try:
+        return msgspec.json.decode(raw, type=Line)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            msgspec.json.decode(raw, type=_Header)
+            return None
+        raise BadMessage(f"{place} {raw[:80]!r}, which is no sample: {error}") from None
+
+
 def read(path: Path) -> list[Line]:
-    """The samples of a log, in the order of time."""
-    lines = [json.loads(line) for line in path.read_text().splitlines() if line]
-    return [line for line in lines if "format" not in line]
+    """The samples of a log, in the order of time. Raises `BadMessage`."""
+    numbered = enumerate(path.read_bytes().splitlines(), 1)
+    lines = (_line(raw, f"{path}, line {number}:") for number, raw in numbered if raw)
+    return [line for line in lines if line is not None]
 
 
 @dataclass(frozen=True)
@@ -55,30 +95,30 @@ class Held:
 def held(lines: list[Line]) -> list[Held]:
     """Each stretch at one share, in the order of time, without the samples that were left out."""
     stretches: list[list[Line]] = []
-    for line in (line for line in lines if not line.get("left_out", False)):
-        if not stretches or stretches[-1][0]["cxl_share"] != line["cxl_share"]:
+    for line in (line for line in lines if not line.left_out):
+        if not stretches or stretches[-1][0].cxl_share != line.cxl_share:
             stretches.append([])
         stretches[-1].append(line)
     return [_held(stretch) for stretch in stretches]
 
 
 def _held(stretch: list[Line]) -> Held:
-    def mean(metric: str) -> float:
-        read = [line[metric] for line in stretch if metric in line]
+    def mean(metric: Callable[[Line], float | None]) -> float:
+        read = [value for value in map(metric, stretch) if value is not None]
         return fmean(read) if read else float("nan")
 
     return Held(
-        share=stretch[0]["cxl_share"],
-        placement=stretch[0]["placement"],
-        throughput=mean("throughput"),
-        ipc=mean("ipc"),
-        l1_miss_ns=mean("l1_miss_latency_ns"),
-        ddr_read_ns=mean("ddr_read_latency_ns"),
-        cxl_read_ns=mean("cxl_read_latency_ns"),
+        share=stretch[0].cxl_share,
+        placement=stretch[0].placement,
+        throughput=mean(lambda line: line.throughput),
+        ipc=mean(lambda line: line.ipc),
+        l1_miss_ns=mean(lambda line: line.l1_miss_latency_ns),
+        ddr_read_ns=mean(lambda line: line.ddr_read_latency_ns),
+        cxl_read_ns=mean(lambda line: line.cxl_read_latency_ns),
     )
 
 
 def resting(lines: list[Line]) -> float:
     """Where the controller rests: the median share of the last third of the samples [fraction]."""
-    last = sorted(line["cxl_share"] for line in lines[-max(1, len(lines) // 3) :])
+    last = sorted(line.cxl_share for line in lines[-max(1, len(lines) // 3) :])
     return float(last[len(last) // 2])

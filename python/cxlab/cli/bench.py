@@ -12,85 +12,140 @@ mess             loaded latency over a family of mixes
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from cxlab.bench import plot, result, sweep
-from cxlab.bench.request import DELAYS, PAGES, SIZES, BenchError, Mix, Placement, Workload, parse_size
+from cxlab.bench.request import DELAYS, PAGES, SIZES, Mix, Placement, Workload, parse_size
 from cxlab.bench.result import Result
+from cxlab.border import (
+    BenchJob,
+    ChaseOrder,
+    Instruction,
+    Isa,
+    Pages,
+    Pattern,
+    Store,
+    StreamKernel,
+    Work,
+)
 from cxlab.cli import bench_host
-from cxlab.cli.output import JSON_FILE, PLOT_FILE
+from cxlab.cli.machine_option import machine_option
+from cxlab.cli.output_file import json_option, plot_option
+from cxlab.error import Code, InputError
+from cxlab.output import console, write_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 PLACEMENT = ("node", "interleave", "weighted_interleave")
 MESS_MIXES = ("1:0", "4:1", "3:1", "2:1", "3:2", "1:1")
 
 
-class InputError(click.ClickException):
-    """Wrong input: exit status 2, as click's own usage errors."""
-
-    exit_code = 2
-
-
 def where(command: F) -> F:
-    """Give a bench its machine, placement and outputs, or this host; turn its errors into messages."""
+    """Give a bench its machine, placement and outputs, or this host."""
 
     @functools.wraps(command)
     def run(host: bool, **given: Any) -> Any:
-        try:
-            if host:
-                return bench_host.measure(command.__name__.replace("_", "-"), given)
-            machine, *named = (given.pop(option) for option in ("machine", *PLACEMENT))
-            if machine is None:
-                raise BenchError("give one of --machine NAME and --host")
-            return command(machine=machine, placement=Placement.parse(*named), **given)
-        except BenchError as error:
-            raise InputError(str(error)) from error
+        if host and given.pop("seeds") != 1:
+            raise InputError(
+                Code.BENCH, "--seeds", "this host's accesses are not drawn", "--seeds without --host"
+            )
+        if host:
+            return bench_host.measure(command.__name__.replace("_", "-"), given)
+        machine, *named = (given.pop(option) for option in ("machine", *PLACEMENT))
+        if not machine:
+            raise InputError(Code.BENCH, "--machine", "is not given", "--machine NAME, or --host")
+        return command(machine=machine, placement=Placement.parse(*named), **given)
 
     for option in reversed(
         (
-            click.option("--machine", help="A machine that comes with CXLab, or a .toml file."),
-            click.option("--host", is_flag=True, help="Measure this host instead, by cxlab-memo."),
-            click.option("--node", help="The node that all lines are on; with --host its number."),
-            click.option("--interleave", metavar="NODES", help="Page by page over these nodes: dram,cxl."),
+            machine_option(),
+            click.option("--host", is_flag=True, help="Measure this host instead, with cxlab-memo."),
             click.option(
-                "--weighted-interleave", metavar="NODE=N,..", help="Page by page by weight: dram=3,cxl=1."
+                "--node",
+                metavar="NODE",
+                help="Put all lines on this node. With --host: the node's number.  Example: cxl",
+            ),
+            click.option(
+                "--interleave",
+                metavar="NODES",
+                help="Put pages on these nodes in turn.  Example: dram,cxl",
+            ),
+            click.option(
+                "--weighted-interleave",
+                metavar="NODE=N,..",
+                help="Put as many pages in a row on each node as its weight.  Example: dram=3,cxl=1",
             ),
             click.option(
                 "--prefetch/--no-prefetch",
                 default=None,
-                help="Prefetchers of the cores on or off.  [default: as the machine's host file]",
+                help="Switch the cores' prefetchers on or off.  [default: as in the machine's host file]",
             ),
-            click.option("--json", "json_file", type=JSON_FILE, help="Write the result as JSON."),
+            click.option(
+                "--seeds",
+                default=1,
+                show_default=True,
+                type=click.IntRange(1, 1000),
+                help="Draw the orders of accesses with so many seeds, and show the spread.  Example: 8",
+            ),
+            json_option,
         )
     ):
         run = option(run)
     return run  # type: ignore[return-value]
 
 
+isa_option = click.option(
+    "--isa",
+    default="avx512",
+    show_default=True,
+    type=click.Choice(["avx512", "avx2"]),
+    help="Vectors of the load threads: a line in one access, or in two.",
+)
+chase_option = click.option(
+    "--chase",
+    default="blocks",
+    show_default=True,
+    type=click.Choice(["blocks", "buffer"]),
+    help="Order of the latency thread: within blocks (Intel MLC), or over its buffer (lat_mem_rd, Mess).",
+)
+
+
 def load(command: F) -> F:
     """Options of what load threads do."""
     for option in reversed(
         (
-            click.option("--threads", default=16, show_default=True, type=click.IntRange(0, 64)),
             click.option(
-                "--mix", default="1:0", show_default=True, help="Lines read to lines written at the memory."
+                "--threads",
+                default=16,
+                show_default=True,
+                type=click.IntRange(0, 64),
+                help="Number of load threads.",
+            ),
+            click.option(
+                "--mix",
+                default="1:0",
+                show_default=True,
+                metavar="R:W",
+                help="Ratio of lines read to lines written at the memory.  Example: 2:1",
             ),
             click.option(
                 "--store",
                 default="ordinary",
                 show_default=True,
                 type=click.Choice(["ordinary", "nontemporal"]),
+                help="Kind of store: `ordinary` reads the line to own it, `nontemporal` does not.",
             ),
             click.option(
                 "--pattern",
                 default="sequential",
                 show_default=True,
                 type=click.Choice(["sequential", "random"]),
+                help="Order in which a load thread touches its lines.",
             ),
+            isa_option,
         )
     ):
         command = option(command)
@@ -99,23 +154,46 @@ def load(command: F) -> F:
 
 def drawn(command: F) -> F:
     """Options of a bench that is a curve."""
-    plot_file = click.option(
-        "--plot", "plot_file", type=PLOT_FILE, help="Draw the curve: a .png, .svg or .pdf."
-    )
     beside = click.option(
         "--beside", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Draw the curves of this JSON too, simulated or of a host.",
+        help="Draw the curves of this JSON file too. Repeatable.  Example: host.json",
     )  # fmt: skip
-    return plot_file(beside(command))
+    return plot_option(beside(command))
 
 
-def finish(outcome: Result, json_file: Path | None) -> None:
+def measured(
+    bench: str,
+    workload: Workload,
+    jobs: Sequence[BenchJob],
+    seeds: int,
+    varied: tuple[str, Sequence[Any]] | None = None,
+) -> Result:
+    """The points of all jobs, with their spread over the seeds."""
+    points, spreads = sweep.run_seeds(jobs, seeds, bench)
+    return Result(bench, workload, points, varied, spreads)
+
+
+def show_spread(outcome: Result, seeds: int) -> None:
+    """Show how far seeds are apart; where there was one, say so."""
+    if outcome.spreads:
+        console().print(result.spread_table(outcome, seeds))
+    else:
+        click.echo("one draw of the accesses (seed 1): --seeds N shows the spread", err=True)
+
+
+def finish(outcome: Result, seeds: int, json_file: Path | None) -> None:
     """Write what was asked for."""
+    show_spread(outcome, seeds)
     if json_file is not None:
-        result.write(json_file, outcome.document())
+        write_json(json_file, outcome.document())
 
 
-@click.group("bench", help="Microbenchmarks on a simulated machine, or on this host.")
+@click.group(
+    "bench",
+    help="Measure a machine with microbenchmarks.\n\n"
+    "The machine is simulated. With --host it is this host, which cxlab-memo measures. "
+    "Example: cxlab bench latency --machine spr-a1000 --node cxl",
+)
 def command() -> None:
     """The group."""
 
@@ -124,9 +202,17 @@ def paged(command: F) -> F:
     """Options of what pages buffers are made of, and where the page tables are."""
     for option in reversed(
         (
-            click.option("--pages", default=PAGES[0], show_default=True, type=click.Choice(PAGES)),
             click.option(
-                "--page-tables", metavar="NODE", help="The node of the page tables; the first unless said."
+                "--pages",
+                default=PAGES[0],
+                show_default=True,
+                type=click.Choice(PAGES),
+                help="Size of the buffers' pages.",
+            ),
+            click.option(
+                "--page-tables",
+                metavar="NODE",
+                help="Node of the page tables.  [default: the machine's first node]  Example: cxl",
             ),
         )
     ):
@@ -134,61 +220,90 @@ def paged(command: F) -> F:
     return command
 
 
-@command.command("latency", help="One thread in a random chase: load to use, and where the time goes.")
+@command.command(
+    "latency",
+    help="Measure load-to-use latency without load.\n\n"
+    "One thread follows a random chain of pointers. The table shows where a load's time goes. "
+    "Example: cxlab bench latency --machine spr-a1000 --node cxl",
+)
 @where
 @paged
+@chase_option
 @click.option(
-    "--size", "sizes", multiple=True, help="Walk over so much memory from warm caches: 32MiB. Repeatable."
+    "--size",
+    "sizes",
+    multiple=True,
+    metavar="SIZE",
+    help="Walk over a buffer of this size from warm caches. Repeatable.  Example: 32MiB",
 )
-@click.option("--sweep", "whole", is_flag=True, help="Sizes of 1 KiB to 1 GiB: the curve of lat_mem_rd.")
+@click.option(
+    "--sweep", "whole", is_flag=True, help="Walk over buffers of 1 KiB to 1 GiB, as lat_mem_rd does."
+)
 def latency(
     machine: str,
     placement: Placement,
     prefetch: bool | None,
+    seeds: int,
     json_file: Path | None,
     sizes: tuple[str, ...],
-    pages: str,
+    pages: Pages,
     page_tables: str | None,
+    chase: ChaseOrder,
     whole: bool,
 ) -> None:
     """One point without load, or a point for each size."""
     workload = Workload(
-        machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables
+        machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables, chase=chase
     )
     if whole or sizes:
         if whole and sizes:
-            raise BenchError("give either --size or --sweep")
+            raise InputError(Code.BENCH, "--size, --sweep", "both are given", "one of them")
         walked = SIZES if whole else tuple(parse_size(size) for size in sizes)
         jobs = [workload.job_of({"walk": {"size": size}}) for size in walked]
-        outcome = Result("latency", workload, sweep.run(jobs, "latency"))
+        outcome = measured("latency", workload, jobs, seeds, ("size", walked))
         for size, point in zip(walked, outcome.points, strict=True):
-            point["size"] = size
-            click.echo(f"{size:>10}\t{point['latency_ns']:8.2f} ns")
-        finish(outcome, json_file)
+            click.echo(f"{size:>10}\t{result.counted(point.latency_ns):8.2f} ns")
+        finish(outcome, seeds, json_file)
         return
-    outcome = Result("latency", workload, sweep.run([workload.job(0)], "latency"))
-    click.echo(f"{machine}, {placement}: {outcome.points[0]['latency_ns']:.1f} ns")
-    result.console().print(result.stages_table(outcome.points[0]))
-    finish(outcome, json_file)
+    outcome = measured("latency", workload, [workload.job(0)], seeds)
+    click.echo(f"{machine}, {placement}: {result.counted(outcome.points[0].latency_ns):.1f} ns")
+    console().print(result.stages_table(outcome.points[0]))
+    finish(outcome, seeds, json_file)
 
 
-@command.command("loaded-latency", help="Load threads at an inject delay, one latency thread (Intel MLC).")
+@command.command(
+    "loaded-latency",
+    help="Measure latency under load, as Intel MLC does.\n\n"
+    "Load threads wait an inject delay between accesses. One thread measures latency meanwhile. "
+    "Example: cxlab bench loaded-latency --machine spr-a1000 --node cxl --sweep --plot curve.png",
+)
 @where
 @load
+@chase_option
 @click.option(
-    "--delay", type=click.IntRange(0, 10_000_000), help="Core cycles after every four loads or stores."
+    "--delay",
+    type=click.IntRange(0, 10_000_000),
+    help="Inject delay after every four loads or stores, in core cycles.  Example: 300",
 )
-@click.option("--sweep", "whole", is_flag=True, help="All of MLC's delays, 0 (the peak) to 20000 (idle).")
+@click.option(
+    "--sweep",
+    "whole",
+    is_flag=True,
+    help="Measure at all of MLC's delays, from 0 (the peak) to 20000 (idle).",
+)
 @drawn
 def loaded_latency(
     machine: str,
     placement: Placement,
     prefetch: bool | None,
+    seeds: int,
     json_file: Path | None,
     threads: int,
     mix: str,
-    store: str,
-    pattern: str,
+    store: Store,
+    pattern: Pattern,
+    isa: Isa,
+    chase: ChaseOrder,
     delay: int | None,
     whole: bool,
     plot_file: Path | None,
@@ -196,85 +311,132 @@ def loaded_latency(
 ) -> None:
     """A point or a curve."""
     if (delay is None) != whole:
-        raise BenchError("give exactly one of --delay N and --sweep")
-    workload = Workload(machine, placement, threads, Mix.parse(mix), store, pattern, prefetch=prefetch)
-    delays = DELAYS if delay is None else (delay,)
-    outcome = Result(
-        "loaded-latency", workload, sweep.run([workload.job(d) for d in delays], "loaded latency")
+        raise InputError(Code.BENCH, "--delay, --sweep", "none or both are given", "exactly one of them")
+    workload = Workload(
+        machine, placement, threads, Mix.parse(mix), store, pattern, prefetch=prefetch, chase=chase, isa=isa
     )
+    delays = DELAYS if delay is None else (delay,)
+    outcome = measured("loaded-latency", workload, [workload.job(d) for d in delays], seeds)
     click.echo("\n".join(result.mlc_lines(outcome)))
     if delay is not None:
-        result.console().print(result.stages_table(outcome.points[0]))
+        console().print(result.stages_table(outcome.points[0]))
     if plot_file is not None:
         mine = plot.of_document(outcome.document()) if beside else [plot.of(outcome, f"{mix} {store}")]
         plot.curves(plot_file, _title(outcome), [*mine, *_read(beside)])
-    finish(outcome, json_file)
+    finish(outcome, seeds, json_file)
 
 
-@command.command("bandwidth", help="All threads at full speed.")
+@command.command(
+    "bandwidth",
+    help="Measure peak bandwidth: all threads at full speed.\n\n"
+    "Example: cxlab bench bandwidth --machine spr-a1000 --node cxl --mix 2:1",
+)
 @where
 @load
 def bandwidth(
     machine: str,
     placement: Placement,
     prefetch: bool | None,
+    seeds: int,
     json_file: Path | None,
     threads: int,
     mix: str,
-    store: str,
-    pattern: str,
+    store: Store,
+    pattern: Pattern,
+    isa: Isa,
 ) -> None:
     """One point without delay and without a latency thread."""
     workload = Workload(
-        machine, placement, threads, Mix.parse(mix), store, pattern, latency_thread=False, prefetch=prefetch
+        machine,
+        placement,
+        threads,
+        Mix.parse(mix),
+        store,
+        pattern,
+        latency_thread=False,
+        prefetch=prefetch,
+        isa=isa,
     )
-    outcome = Result("bandwidth", workload, sweep.run([workload.job(0)], "bandwidth"))
-    for point in outcome.points:
-        point["mix"] = mix
-    result.console().print(result.points_table(outcome, "mix"))
-    finish(outcome, json_file)
+    outcome = measured("bandwidth", workload, [workload.job(0)], seeds, ("mix", [mix]))
+    console().print(result.points_table(outcome))
+    finish(outcome, seeds, json_file)
 
 
-def each(bench: str, workload: Workload, key: str, values: tuple[str, ...], json_file: Path | None) -> None:
+def each(
+    bench: str, workload: Workload, key: str, works: Mapping[str, Work], seeds: int, json_file: Path | None
+) -> None:
     """A point for each value of the one thing that ``bench`` varies."""
-    jobs = [workload.job_of({bench: {key: value}}) for value in values]
-    outcome = Result(bench, workload, sweep.run(jobs, bench))
-    for value, point in zip(values, outcome.points, strict=True):
-        point[key] = value
-    result.console().print(result.points_table(outcome, key))
-    finish(outcome, json_file)
+    jobs = [workload.job_of(work) for work in works.values()]
+    outcome = measured(bench, workload, jobs, seeds, (key, list(works)))
+    console().print(result.points_table(outcome))
+    finish(outcome, seeds, json_file)
 
 
-@command.command("stream", help="STREAM's copy, scale, add and triad, counted as STREAM counts.")
+#: What `stream` and `memo` vary.
+KERNELS: tuple[StreamKernel, ...] = ("copy", "scale", "add", "triad")
+INSTRUCTIONS: tuple[Instruction, ...] = ("ld", "nt-ld", "st", "st-wb", "nt-st")
+
+
+@command.command(
+    "stream",
+    help="Measure STREAM's copy, scale, add and triad.\n\n"
+    "Bytes are counted as STREAM counts them. Example: cxlab bench stream --machine spr-a1000 --node cxl",
+)
 @where
-@click.option("--threads", default=16, show_default=True, type=click.IntRange(1, 64))
+@click.option(
+    "--threads", default=16, show_default=True, type=click.IntRange(1, 64), help="Number of threads."
+)
 def stream(
-    machine: str, placement: Placement, prefetch: bool | None, json_file: Path | None, threads: int
+    machine: str,
+    placement: Placement,
+    prefetch: bool | None,
+    seeds: int,
+    json_file: Path | None,
+    threads: int,
 ) -> None:
     """Four points."""
     workload = Workload(machine, placement, threads, prefetch=prefetch)
-    each("stream", workload, "kernel", ("copy", "scale", "add", "triad"), json_file)
+    works: dict[str, Work] = {kernel: {"stream": {"kernel": kernel}} for kernel in KERNELS}
+    each("stream", workload, "kernel", works, seeds, json_file)
 
 
-@command.command("embedding", help="Embedding reduction (MERCI): rows gathered at random and added up.")
+@command.command(
+    "embedding",
+    help="Measure embedding reduction, as MERCI does.\n\n"
+    "Threads gather rows at random and add them up. "
+    "Example: cxlab bench embedding --machine spr-a1000 --node cxl",
+)
 @where
-@click.option("--threads", "counts", default=(12, 48), show_default=True, multiple=True, type=int)
+@click.option(
+    "--threads",
+    "counts",
+    default=(12, 48),
+    show_default=True,
+    multiple=True,
+    type=int,
+    help="Number of threads. Repeatable: one point for each.",
+)
 def embedding(
-    machine: str, placement: Placement, prefetch: bool | None, json_file: Path | None, counts: tuple[int, ...]
+    machine: str,
+    placement: Placement,
+    prefetch: bool | None,
+    seeds: int,
+    json_file: Path | None,
+    counts: tuple[int, ...],
 ) -> None:
     """A point for each number of threads."""
     workloads = [Workload(machine, placement, count, prefetch=prefetch) for count in counts]
-    points = sweep.run([workload.job_of({"embedding": {}}) for workload in workloads], "embedding")
-    outcome = Result("embedding", workloads[0], points)
-    for count, point in zip(counts, outcome.points, strict=True):
-        point["threads"] = count
-    result.console().print(result.embedding_table(outcome))
-    finish(outcome, json_file)
+    jobs = [workload.job_of({"embedding": {}}) for workload in workloads]
+    outcome = measured("embedding", workloads[0], jobs, seeds, ("threads", counts))
+    console().print(result.embedding_table(outcome))
+    finish(outcome, seeds, json_file)
 
 
 @command.command(
     "memo",
-    help="ld, nt-ld, st, st-wb (with clwb), nt-st: 16 random accesses to flushed lines, over 16 (MICRO'23).",
+    help="Measure the latency of each kind of load and store.\n\n"
+    "The kinds are ld, nt-ld, st, st-wb (with clwb) and nt-st. Each point is 16 random accesses to flushed "
+    "lines, divided by 16 (MICRO'23). Example: cxlab bench memo --machine 8468v-asic --node cxl",
 )
 @where
 @paged
@@ -282,52 +444,83 @@ def memo(
     machine: str,
     placement: Placement,
     prefetch: bool | None,
+    seeds: int,
     json_file: Path | None,
-    pages: str,
+    pages: Pages,
     page_tables: str | None,
 ) -> None:
     """A point for each instruction."""
     workload = Workload(
         machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables
     )
-    each("memo", workload, "instruction", ("ld", "nt-ld", "st", "st-wb", "nt-st"), json_file)
+    works: dict[str, Work] = {one: {"memo": {"instruction": one}} for one in INSTRUCTIONS}
+    each("memo", workload, "instruction", works, seeds, json_file)
 
 
-@command.command("mess", help="Loaded latency over a family of mixes (Esmaili-Dokht et al., MICRO'24).")
-@where
-@click.option("--threads", default=16, show_default=True, type=click.IntRange(1, 64))
-@click.option("--mixes", default=",".join(MESS_MIXES), show_default=True, help="R:W, separated by commas.")
-@click.option(
-    "--store", default="ordinary", show_default=True, type=click.Choice(["ordinary", "nontemporal"])
+@command.command(
+    "mess",
+    help="Measure latency under load for a family of mixes.\n\n"
+    "The method is Mess's (Esmaili-Dokht et al., MICRO'24). "
+    "Example: cxlab bench mess --machine spr-a1000 --node cxl --plot mess.png",
 )
+@where
+@click.option(
+    "--threads", default=16, show_default=True, type=click.IntRange(1, 64), help="Number of load threads."
+)
+@click.option(
+    "--mixes",
+    default=",".join(MESS_MIXES),
+    show_default=True,
+    metavar="R:W,...",
+    help="Ratios of lines read to lines written at the memory.",
+)
+@click.option(
+    "--store",
+    default="ordinary",
+    show_default=True,
+    type=click.Choice(["ordinary", "nontemporal"]),
+    help="Kind of store: `ordinary` reads the line to own it, `nontemporal` does not.",
+)
+@isa_option
 @drawn
 def mess(
     machine: str,
     placement: Placement,
     prefetch: bool | None,
+    seeds: int,
     json_file: Path | None,
     threads: int,
     mixes: str,
-    store: str,
+    store: Store,
+    isa: Isa,
     plot_file: Path | None,
     beside: tuple[Path, ...],
 ) -> None:
     """A curve for each mix."""
     family = [
-        Workload(machine, placement, threads, Mix.parse(mix.strip()), store, prefetch=prefetch)
+        Workload(
+            machine,
+            placement,
+            threads,
+            Mix.parse(mix.strip()),
+            store,
+            prefetch=prefetch,
+            chase="buffer",
+            isa=isa,
+        )
         for mix in mixes.split(",")
     ]
     jobs = [workload.job(delay) for workload in family for delay in DELAYS]
-    points = sweep.run(jobs, "mess")
+    points, spreads = sweep.run_seeds(jobs, seeds, "mess")
     outcomes = []
     for place, workload in enumerate(family):
-        mine = points[place * len(DELAYS) : (place + 1) * len(DELAYS)]
-        for point in mine:
-            point["mix"] = str(workload.mix)
-        outcomes.append(Result("mess", workload, mine))
+        its = slice(place * len(DELAYS), (place + 1) * len(DELAYS))
+        mixes_of = ("mix", [str(workload.mix)] * len(DELAYS))
+        outcomes.append(Result("mess", workload, points[its], mixes_of, spreads[its]))
     for outcome in outcomes:
         click.echo(f"\n{machine}, {placement}, {outcome.workload.mix} {store}")
         click.echo("\n".join(result.mlc_lines(outcome)))
+        show_spread(outcome, seeds)
     if plot_file is not None:
         lines = [plot.of(outcome, str(outcome.workload.mix)) for outcome in outcomes]
         title = f"{machine}, {placement}: {threads} threads, reads to writes"
@@ -335,8 +528,8 @@ def mess(
     if json_file is not None:
         document = outcomes[0].document()
         document["mix"] = [str(outcome.workload.mix) for outcome in outcomes]
-        document["points"] = points
-        result.write(json_file, document)
+        document["points"] = [point for outcome in outcomes for point in outcome.documents()]
+        write_json(json_file, document)
 
 
 def _read(files: tuple[Path, ...]) -> list[plot.Curve]:

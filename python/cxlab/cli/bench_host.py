@@ -8,28 +8,39 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from cxlab.bench import host, plot, result
-from cxlab.bench.request import PAGES, BenchError, Mix, Placement, Workload
+from cxlab.bench import host, plot
+from cxlab.bench.request import PAGES, Mix, Placement, Workload
+from cxlab.error import Code, InputError
+from cxlab.output import write_json
 
 #: Options that choose a simulated machine's memory.
 SIMULATED = ("machine", "interleave", "weighted_interleave", "page_tables")
+#: Options that cxlab-memo's load threads and chase have not.
+BENCH_ALONE = ("isa", "chase")
 
 
 def measure(bench: str, given: dict[str, Any]) -> int:
     """Run a bench on this host with the options of the simulated one: the exit status.
 
     Raises:
-        BenchError: an option that only a simulated machine has, or memo refuses.
+        InputError: an option that only a simulated machine has, or memo refuses.
 
     """
     for option in SIMULATED:
         if given.get(option) is not None:
-            raise BenchError(
-                f"--{option.replace('_', '-')} is of a simulated machine; valid with --host: --node N"
+            flag = f"--{option.replace('_', '-')}"
+            raise InputError(
+                Code.HOST, flag, "chooses memory of a simulated machine", "with --host: --node N"
             )
+    for option in BENCH_ALONE:
+        if click.get_current_context().get_parameter_source(option) not in (None, ParameterSource.DEFAULT):
+            found = "is of the simulated bench alone"
+            raise InputError(Code.HOST, f"--{option}", found, f"with --host: no --{option}")
     node: str | None = given["node"]
     if node is not None and not node.isdecimal():
-        raise BenchError(f"node `{node}` is no node of this host; valid: its number, as in --node 0")
+        raise InputError(
+            Code.HOST, "--node", f"`{node}` is no node of this host", "its number, as in --node 0"
+        )
     workload, arguments = _asked(bench, given)
     memo = "loaded-latency" if bench == "mess" else bench
     outcome = host.run(memo, None if node is None else int(node), arguments, workload)
@@ -38,7 +49,7 @@ def measure(bench: str, given: dict[str, Any]) -> int:
     if bench == "mess":
         document["mix"] = given["mixes"].split(",")
     if given["json_file"] is not None:
-        result.write(given["json_file"], document)
+        write_json(given["json_file"], document)
     if given.get("plot_file") is not None:
         _plot(given["plot_file"], document, given["beside"])
     return 0 if outcome.complete else host.INTERRUPTED
@@ -60,7 +71,9 @@ def _asked(bench: str, given: dict[str, Any]) -> tuple[Workload, list[str]]:
         case "loaded-latency":
             delay = given["delay"]
             if (delay is None) != given["whole"]:
-                raise BenchError("give exactly one of --delay N and --sweep")
+                raise InputError(
+                    Code.BENCH, "--delay, --sweep", "none or both are given", "exactly one of them"
+                )
             arguments += ["--sweep"] if delay is None else ["--delay", str(delay)]
             arguments += ["--mix", str(mix), "--store", store, "--pattern", pattern]
         case "mess":

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from cxlab.bench.result import write
+from cxlab import model, output
+from cxlab.border import BenchPoint
 from cxlab.calibrate import fit, hold_out, identify, measured, observation, parameter, plot, report
-from cxlab.calibrate.error import CalibrationError, Code
 from cxlab.calibrate.machine_files import MachineFiles
 from cxlab.calibrate.observation import Role
-from cxlab.calibrate.simulator import Point, Simulator
-from cxlab.cli.bench import InputError
-from cxlab.machine import description
+from cxlab.calibrate.simulator import Simulator
+from cxlab.cli.machine_option import with_settings
+from cxlab.cli.output_file import json_option, plot_option
+from cxlab.error import Code, InputError
 
 #: What a shell reports after SIGINT.
 INTERRUPTED = 130
@@ -28,9 +26,7 @@ class _Bar:
     """Points of a trial on a terminal; nothing in a log."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self.progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self.progress = output.bar()
         self.task = self.progress.add_task("calibration", total=0)
         self.trials = 0
 
@@ -46,35 +42,62 @@ class _Bar:
         self.progress.update(self.task, description=f"trial {self.trials}, error {rms:.1%}")
 
 
-@click.command("calibrate", help="Fit a machine's free parameters to measured points.")
+@click.command(
+    "calibrate",
+    help="Fit a machine's free parameters to measured points.\n\n"
+    "Part of the points is held out: the fit does not see them, and the report judges it by them. "
+    "Example: cxlab calibrate --measured mlc.txt --threads 16 --node cxl --start spr-a1000 --out mine.toml",
+)
 @click.option(
     "--measured", "files", multiple=True, required=True, type=click.Path(exists=True, path_type=Path),
-    help="JSON of `cxlab bench` or cxlab-memo, MLC's text, or CSV; may be given again.",
+    metavar="FILE",
+    help="Measured points: JSON of `cxlab bench` or cxlab-memo, text of MLC, or CSV. Repeatable.  "
+    "Example: mlc.txt",
 )  # fmt: skip
-@click.option("--start", required=True, help="The machine to start from: a name, or a .toml file.")
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="The machine file to write: .toml."
+    "--start",
+    required=True,
+    metavar="NAME|FILE",
+    help="Machine to start from: a name that `cxlab machines` lists, or a .toml file.  Example: spr-a1000",
 )
-@click.option("--hold-out", "rule", default=hold_out.DEFAULT, show_default=True, help=hold_out.VALID + ".")
+@with_settings("start")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Machine file to write.  Example: mine.toml",
+)
+@click.option(
+    "--hold-out",
+    "rule",
+    default=hold_out.DEFAULT,
+    show_default=True,
+    metavar="RULE",
+    help=f"Points that the fit does not see: {hold_out.VALID}.",
+)
 @click.option(
     "--free", multiple=True, metavar="NAME[=LOW..HIGH UNIT]",
-    help="A free parameter and its bounds [what the curves usually tell; a quarter to four times the start].",
+    help="Parameter to fit, and its bounds. Repeatable.  [default: what the curves usually tell, from a "
+    "quarter to four times the start]",
 )  # fmt: skip
-@click.option("--node", help="The simulated node that figures of a real machine are of.")
 @click.option(
-    "--threads", type=click.IntRange(1, 64), help="Load threads, where the file does not say (MLC)."
+    "--node", metavar="NODE", help="Simulated node that the points of a real machine stand for.  Example: cxl"
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 64),
+    help="Number of load threads, if the file does not say (MLC).  Example: 16",
 )
 @click.option(
     "--iterations",
     default=12,
     show_default=True,
     type=click.IntRange(1, 1000),
-    help="Trials of a round at most.",
+    help="Most trials of a round.",
 )
-@click.option(
-    "--plot", "plot_file", type=click.Path(path_type=Path), help="Measured and simulated [OUT as .png]."
-)
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write everything as JSON.")
+@plot_option
+@json_option
 def command(
     files: tuple[Path, ...],
     start: str,
@@ -88,20 +111,17 @@ def command(
     json_file: Path | None,
 ) -> int:
     """Read, fit, print, write."""
-    try:
-        _check_out(out)
-        machine = MachineFiles(start)
-        series = measured.read(files, measured.Told(node, threads), machine.nodes)
-        frequency = json.loads(description.model().load_machine(start))["host"]["frequency_ghz"]
-        found = hold_out.split(observation.observations(series, frequency), rule)
-        chosen = parameter.choose(machine, free, [(s.node, s.workload.threads) for s in series])
-        outcome, files_written = _calibrate(machine, chosen, found, iterations, out, files)
-    except CalibrationError as error:
-        raise InputError(str(error)) from error
-    report.show(outcome, Console())
+    _check_out(out)
+    machine = MachineFiles(start)
+    series = measured.read(files, measured.Told(node, threads), machine.nodes)
+    frequency = model.describe(start).host.frequency_ghz
+    found = hold_out.split(observation.observations(series, frequency), rule)
+    chosen = parameter.choose(machine, free, [(s.node, s.workload.threads) for s in series])
+    outcome, files_written = _calibrate(machine, chosen, found, iterations, out, files)
+    report.show(outcome, output.console())
     plot.draw(plot_file or out.with_suffix(".png"), outcome)
     if json_file is not None:
-        write(json_file, report.document(outcome, [str(file) for file in files]))
+        output.write_json(json_file, report.document(outcome, [str(file) for file in files]))
     click.echo(f"wrote {', '.join(str(file) for file in files_written)}")
     return 0 if outcome.fit.complete else INTERRUPTED
 
@@ -109,7 +129,7 @@ def command(
 def _check_out(out: Path) -> None:
     """Before anything runs."""
     if out.suffix != ".toml" or not out.parent.is_dir():
-        raise CalibrationError(
+        raise InputError(
             Code.UNWRITABLE, "--out", str(out), "a path ending in .toml in a folder that is there"
         )
 
@@ -126,7 +146,7 @@ def _calibrate(
     if len(fitted) < len(chosen):
         names = ", ".join(p.name for p in chosen)
         found_text = f"{len(fitted)} points to fit {len(chosen)} parameters ({names})"
-        raise CalibrationError(
+        raise InputError(
             Code.TOO_FEW, "--measured", found_text, "as many points as parameters, or fewer --free"
         )
     bar = _Bar()
@@ -152,7 +172,7 @@ def _judge(
     candidates: Sequence[Sequence[float]],
     found: list[observation.Observation],
     complete: bool,
-) -> tuple[list[observation.Observation], list[Point], list[Point]]:
+) -> tuple[list[observation.Observation], list[BenchPoint], list[BenchPoint]]:
     """All observations on the calibrated machine and on the start; after ctrl-C those that have run."""
     if complete:
         try:

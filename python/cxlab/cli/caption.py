@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from cxlab.caption.controller import Settings
 from cxlab.caption.live import Live
 from cxlab.caption.log import Line, LogFile, held, resting
 from cxlab.cli import session, study
-from cxlab.cli.guest_options import GuestOptions, guest_options
-from cxlab.machine import artefacts, placement
-from cxlab.machine.description import Machine
-from cxlab.machine.errors import BadRequest
-from cxlab.machine.guest import Identity, Program
-from cxlab.machine.progress import Progress
-from cxlab.machine.run_directory import RunDirectory
+from cxlab.run.errors import BadRequest
+from cxlab.run.guest import artefacts
+from cxlab.run.guest.protocol import Identity, Program
+from cxlab.run.host.progress import Progress
+from cxlab.run.machine import Machine
+from cxlab.run.options import detail, environment, placement, processors, table
+from cxlab.run.options.option import Given
+from cxlab.run.results.run_directory import RunDirectory
 
 LOG, PLOT = "caption.jsonl", "caption.png"
 
@@ -45,55 +47,65 @@ class _GuestOrModel(click.Command):
     "caption",
     cls=_GuestOrModel,
     context_settings={"allow_interspersed_args": False},
-    help="Run PROGRAM on a simulated machine while Caption steers the share of its pages on CXL memory: the "
-    "servers' controller, in the guest, on the machine's counters and the kernel's own weights. "
-    "With --app NAME in place of PROGRAM: on applications of the model, without a guest "
-    "(cxlab caption --app streaming --help).",
-    epilog="A new share places new pages only, unless --move-rate moves the resident ones. The folder of "
-    f"results has the controller's log ({LOG}) and its plot ({PLOT}). Exit status: as `cxlab run`.",
+    help="Run PROGRAM while Caption steers its share of CXL memory.\n\n"
+    "Caption is the controller that servers run. It runs in the guest, reads the machine's counters and sets "
+    "the kernel's own interleave weights. With --app NAME in place of PROGRAM, Caption steers applications "
+    "of the model, without a guest: see cxlab caption --app streaming --help. "
+    "Example: cxlab caption --start 50% --move-rate 1GB/s -- ./program",
+    epilog="A new share places only new pages. --move-rate moves the resident ones too. The folder of "
+    f"results has the controller's log ({LOG}) and its plot ({PLOT}). Exit status: as of `cxlab run`.",
 )
-@guest_options
+@partial(table.declare, table.GUEST)
 @click.option(
     "--mode",
     type=click.Choice(["adaptive", "paper", "sweep"]),
     default="adaptive",
     show_default=True,
-    help="A search that knows its noise; the published rules; or each of --shares once.",
+    help="How to search: `adaptive` repeats doubtful trials, `paper` keeps the published rules, `sweep` "
+    "holds each of --shares once.",
 )
 @click.option(
     "--interval",
     default="1ms",
     show_default=True,
     metavar="TIME",
-    help="Simulated time of a sample; it stands for the second of the paper.",
+    help="Simulated time of a sample. It stands for the paper's second.",
 )
 @click.option(
     "--delay",
     default="20ms",
     show_default=True,
     metavar="TIME",
-    help="Let PROGRAM run so long before the first sample: its start is not what it does.",
+    help="Simulated time before the first sample, for PROGRAM to start up.",
 )
-@click.option("--start", metavar="RATIO", help="Share to start at, as 50% or 1:1.")
-@click.option("--shares", metavar="RATIOS", help="With --mode sweep: 0%,25%,50%")
+@click.option("--start", metavar="RATIO", help="Share of CXL memory to start at.  Example: 50% or 1:1")
+@click.option("--shares", metavar="RATIOS", help="Shares to hold with --mode sweep.  Example: 0%,25%,50%")
 @click.option(
     "--objective",
     type=click.Choice(["estimate", "throughput"]),
-    help="What to raise: the linear model's estimate, or the instructions that the program executes. "
-    "[default: throughput with --mode adaptive and no --model]",
+    help="Figure to raise: the linear model's estimate, or the instructions that the program executes.  "
+    "[default: throughput, with --mode adaptive and without --model]",
 )
 @click.option(
     "--model",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Linear model made by `cxlab-caption fit`, in the place of the published one.",
+    help="Linear model that `cxlab-caption fit` wrote.  [default: the published one]  Example: model.json",
 )
-@click.option("--move-rate", metavar="RATE", help="Move resident pages too, as fast as this. 1GB/s")
-@click.option("--least-samples", type=click.IntRange(1), metavar="N", help="Samples that a tuning needs.")
+@click.option("--move-rate", metavar="RATE", help="Move resident pages too, at this rate.  Example: 1GB/s")
+@click.option("--least-samples", type=click.IntRange(1), metavar="N", help="Fewest samples of a tuning.")
 @click.option(
-    "--settling-samples", type=click.IntRange(0), metavar="N", help="Samples left out after a change."
+    "--settling-samples",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Number of samples to leave out after a change.",
 )
-@click.option("--most-samples", type=click.IntRange(1), metavar="N", help="End after so many samples.")
+@click.option(
+    "--most-samples",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of samples to end after.  Example: 100",
+)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
 def command(
     program: tuple[str, ...],
@@ -108,14 +120,18 @@ def command(
     least_samples: int | None,
     settling_samples: int | None,
     most_samples: int | None,
-    **options: Any,
+    **values: Any,
 ) -> int:
     """The controller as the guest's program; it checks its own options."""
-    given = GuestOptions(**options)
-    if given.detail != "all":
-        raise BadRequest(f"--detail {given.detail}: the controller needs the counters of the whole run")
-    if given.cpus != 1:
-        raise BadRequest(f"--cpus {given.cpus}: the counters are those of one processor; use --cpus 1")
+    given = Given(values)
+    if given[detail.DETAIL] != "all":
+        raise BadRequest(
+            f"--detail {given[detail.DETAIL]}: the controller needs the counters of the whole run"
+        )
+    if given[processors.CPUS] != 1:
+        raise BadRequest(
+            f"--cpus {given[processors.CPUS]}: the counters are those of one processor; use --cpus 1"
+        )
     if objective is None and model is None and mode != "paper":
         objective = "throughput"
     settings = Settings(
@@ -136,7 +152,7 @@ def command(
         if len(machine.nodes) < 2:
             raise BadRequest(f"{machine.name} has one node: there is no CXL memory to place pages on")
         command = settings.command(artefacts.built(artefacts.CAPTION), program)
-        variables = session.environment(given.variables)
+        variables = environment.of(given)
         policy = placement.Placement("Caption", "default")
         return Program(command, os.getcwd(), Identity.of_caller(), variables, policy)
 

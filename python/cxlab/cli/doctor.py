@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from cxlab.machine import artefacts, description, kernel_image, qemu
-from cxlab.machine.errors import MachineError
+from cxlab import model, output
+from cxlab.error import MachineError
+from cxlab.run.errors import NoJail
+from cxlab.run.guest import artefacts, kernel_image
+from cxlab.run.host import jail, qemu
+from cxlab.run.options.confinement import Mode
 
-SETUP = "run scripts/setup"
+FIX = "cxlab doctor --fix"
+#: Debian's releases that have QEMU 10.0 and a kernel of the series: 12 in its backports, 13 itself.
+DEBIAN = ("12", "13")
 BIOS = (Path("/usr/share/seabios/bios-256k.bin"), Path("/usr/share/qemu/bios-256k.bin"))
 
 
@@ -31,10 +35,9 @@ def _system() -> str:
     found = f"{release.get('PRETTY_NAME', 'unknown')}, {platform.machine()}"
     if platform.machine() != "x86_64":
         raise Missing(found, "CXLab decodes x86-64 instructions: use an x86-64 host")
-    if (release.get("ID"), release.get("VERSION_ID")) != ("debian", "12"):
+    if release.get("ID") != "debian" or release.get("VERSION_ID") not in DEBIAN:
         raise Missing(
-            found,
-            "CXLab is made for Debian 12: it takes QEMU 10.0 and the guest's kernel from bookworm-backports",
+            found, "CXLab is made for Debian 12 and 13, which have QEMU 10.0 and the guest's kernel"
         )
     return found
 
@@ -49,16 +52,26 @@ def _bios() -> str:
 def _kernel() -> str:
     image = kernel_image.cached()
     if image is None:
-        raise Missing("", f"{SETUP}; the first `cxlab run` would download it as well")
+        raise Missing("", f"{FIX}; the first `cxlab run` downloads it as well")
     return f"{image.release}, {image.folder}"
 
 
 def _model() -> str:
-    return f"{len(description.model().machine_names())} machines"
+    return f"{len(model.machine_names())} machines"
 
 
 def _artefact(path: Path) -> Callable[[], str]:
     return lambda: str(artefacts.built(path))
+
+
+def _jail() -> str:
+    try:
+        found = jail.find(Mode.REQUIRE)
+    except NoJail as none:
+        raise Missing("runs are not confined", none.args[0]) from None
+    assert isinstance(found, jail.Jail)
+    own = "a user namespace" if "--unshare-user" in found.namespaces else "as root, without capabilities"
+    return f"{found.program}, {own}"
 
 
 REQUIREMENTS: dict[str, Callable[[], str]] = {
@@ -67,6 +80,7 @@ REQUIREMENTS: dict[str, Callable[[], str]] = {
     "Python 3.11": platform.python_version,
     f"QEMU {qemu.WANTED}.x": qemu.check_version,
     "SeaBIOS": _bios,
+    "jail of QEMU and model": _jail,
     f"guest kernel {kernel_image.SERIES}": _kernel,
     "guest init": _artefact(artefacts.GUEST_INIT),
     "placement controller": _artefact(artefacts.CAPTION),
@@ -77,13 +91,20 @@ REQUIREMENTS: dict[str, Callable[[], str]] = {
 
 @click.command(
     "doctor",
-    help="Say what this host has, what it lacks, and how to get that. Exit status 1 if it lacks anything.",
+    help="Check this host, and say how to get what is missing.\n\n"
+    "Exit status: 0 if all is there, 1 if something is missing. Example: cxlab doctor --fix",
 )
-def command() -> int:
+@click.option(
+    "--fix", is_flag=True, help="Download the guest's kernel first, if it is missing (about 110 MB once)."
+)
+def command(fix: bool) -> int:
     """One row a requirement."""
-    table = Table()
-    for heading in ("requirement", "state", "found", "how to get it"):
-        table.add_column(heading, overflow="fold")
+    if fix and kernel_image.cached() is None:
+        try:
+            kernel_image.ensure()
+        except MachineError as error:
+            click.echo(f"cxlab: {error}", err=True)
+    table = output.table(("requirement", "state", "found", "how to get it"), left=0, fold=4)
     lacking = 0
     for name, check in REQUIREMENTS.items():
         try:
@@ -94,5 +115,5 @@ def command() -> int:
             row = ("[red]missing[/]", "", error.args[0])
         lacking += "missing" in row[0]
         table.add_row(name, *row)
-    Console().print(table)
+    output.console().print(table)
     return 1 if lacking else 0

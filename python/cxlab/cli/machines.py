@@ -1,49 +1,88 @@
-"""``cxlab machines``: the machines that can be simulated, their key figures and where these come from."""
+"""``cxlab machines``: the machines that can be simulated.
+
+list     all machines with the latency and the bandwidth of each node, by the bench  [default]
+show     every value of one machine, with its source, its bounds and what it was fitted to
+schema   the JSON schema of machine files
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import click
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cxlab.machine import description
+from cxlab import model
+from cxlab.asked_machine import AskedMachine
+from cxlab.bench import key_figures
+from cxlab.border import MachineFigures
+from cxlab.cli.machine_option import with_settings
+from cxlab.output import table
 
 
-@click.command(
-    "machines", help="List the machines that come with CXLab, their key figures and their sources."
+@click.group(
+    "machines",
+    help="List the machines, their key figures and their sources.\n\nExample: cxlab machines show spr-a1000",
+    invoke_without_command=True,
 )
-@click.option("--json", "as_json", is_flag=True, help="The resolved machines, as JSON.")
-def command(as_json: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the resolved machines as JSON.")
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> None:
     """A table, or JSON."""
-    door = description.model()
-    machines = [json.loads(door.load_machine(name)) for name in door.machine_names()]
+    if context.invoked_subcommand is not None:
+        return
+    machines = [key_figures.described(name) for name in model.machine_names()]
     if as_json:
-        click.echo(json.dumps(machines, indent=2))
+        click.echo(json.dumps([model.document(machine) for machine in machines], indent=2))
         return
     console = Console(highlight=False)
     for machine in machines:
-        host = machine["host"]
-        console.print(Text.assemble((machine["name"], "bold"), f": {machine['description']}"))
+        host = machine.host
+        console.print(Text.assemble((machine.name, "bold"), f": {machine.description}"))
         console.print(
-            f"{host['name']}, {host['cores']} cores at {host['frequency_ghz']} GHz ({host['source']})",
-            markup=False,
+            f"{host.name}, {host.cores} cores at {host.frequency_ghz} GHz ({host.source})", markup=False
         )
         console.print(_nodes(machine))
+    console.print("latency: one random chase, idle; bandwidth: 16 threads that read in order (cxlab bench)")
 
 
-def _nodes(machine: dict[str, Any]) -> Table:
+def _nodes(machine: MachineFigures) -> Table:
     """A row a node."""
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("node", "kind", "latency", "bandwidth"):
-        right = heading in ("latency", "bandwidth")
-        table.add_column(heading, justify="right" if right else "left", no_wrap=True)
-    table.add_column("source", overflow="fold")
-    for node in machine["nodes"]:
-        figures = (f"{node['latency_ns']:.0f} ns", f"{node['bandwidth_gb_s']:.1f} GB/s")
-        table.add_row(node["name"], node["kind"], *figures, node["source"])
-    return table
+    headings = ("node", "kind", "latency", "bandwidth", "what it is")
+    shown = table(headings, left=2, fold=1, plain=True)
+    for node in machine.nodes:
+        figures = (f"{node.latency_ns:.0f} ns", f"{node.bandwidth_gb_s:.1f} GB/s")
+        shown.add_row(node.name, node.kind, *figures, node.description)
+    return shown
+
+
+@command.command(
+    "show",
+    help="Print every value of a machine with its source.\n\nExample: cxlab machines show spr-a1000",
+)
+@click.argument("machine", metavar="NAME|FILE")
+@with_settings("machine")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print keys, values, sources, places and bounds as JSON."
+)
+def show(machine: AskedMachine, as_json: bool) -> None:
+    """One line a value."""
+    entries = model.entries(machine)
+    if as_json:
+        click.echo(json.dumps([model.document(entry) for entry in entries], indent=2))
+        return
+    for entry in entries:
+        told = [f"{entry.key} = {entry.value}"]
+        told += [f"# {entry.source}"] if entry.source else []
+        told += [f"# fitted to {entry.fitted}"] if entry.fitted else []
+        click.echo("  ".join(told))
+
+
+@command.command(
+    "schema", help="Print the JSON schema of machine files, for editors.\n\nExample: cxlab machines schema"
+)
+def schema() -> None:
+    """As data/schema/machine.json has it."""
+    click.echo(json.dumps(model.machine_schema(), indent=2))

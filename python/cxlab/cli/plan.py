@@ -10,7 +10,6 @@ Wrong input ends with exit status 2 and a message that names the field and its v
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -20,12 +19,14 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from cxlab.cli.output_file import json_option
+from cxlab.error import Code, InputError
+from cxlab.output import write_json
 from cxlab.plan import abstract_cost_model, spare_cores
 from cxlab.plan.applications import EXAMPLE, read_applications
 from cxlab.plan.assumption import Assumption, Origin, Provenance
 from cxlab.plan.cost_study import CostStudy, PricedServers
-from cxlab.plan.error import Code, PlanError
-from cxlab.plan.output import percent, print_assumptions, write_json
+from cxlab.plan.output import percent, print_assumptions
 from cxlab.plan.prices import PriceBook, book_path, read_price_book, shipped_books
 from cxlab.plan.quantity import Dimension, GiB, Interval, Range, parse, show
 from cxlab.plan.runs import measure, read_runs, read_throughput
@@ -38,85 +39,88 @@ OLD_MONTHS = 12  # memory doubled in price within six months of 2025 (data/price
 QUANTITY = "N, LOW..HIGH or 'N in LOW..HIGH'"
 
 
-class InputError(click.ClickException):
-    """Wrong input: exit status 2, as click's own usage errors."""
-
-    exit_code = 2
-
-
-def reports_plan_errors(command: F) -> F:
-    """Turn a `PlanError` into a message and exit status 2."""
-
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return command(*args, **kwargs)
-        except PlanError as error:
-            raise InputError(str(error)) from error
-
-    return run  # type: ignore[return-value]
-
-
 def price_options(command: F) -> F:
     """Add the options that choose and change the price book."""
-    book = click.option("--prices", metavar="BOOK", help="Price book: a file, or the name of one that ships.")
-    sets = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Replace one price.")
+    book = click.option(
+        "--prices",
+        metavar="BOOK",
+        help="Price book: a file, or the name of a book that ships.  Example: 2026-01",
+    )
+    sets = click.option(
+        "--set", "settings", multiple=True, metavar="KEY=VALUE",
+        help="Replace one price. Repeatable.  Example: 'cxl_memory_price=3 USD/GiB'",
+    )  # fmt: skip
     return book(sets(command))
 
 
 def result_options(command: F) -> F:
     """Add the options that say where results go."""
-    json_file = click.option(
-        "--json", "json_file", type=click.Path(path_type=Path), help="Write everything as JSON."
-    )
     plots = click.option(
-        "--plot", "plot_folder", type=click.Path(path_type=Path), help="Write plots (PNG, SVG) and CSV here."
+        "--plot",
+        "plot_folder",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Folder for plots (PNG, SVG) and CSV files.  Example: plots",
     )
     seed = click.option(
-        "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the draws."
+        "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random draws."
     )
-    return json_file(plots(seed(command)))
+    return json_option(plots(seed(command)))
 
 
 @click.group()
 def command() -> None:
-    """Work out what CXL memory does to a bill."""
+    """Work out what CXL memory does to a bill.
+
+    Example: cxlab plan cost --r-d 10 --r-c 8 --c 2 --r-t 1.1
+    """
 
 
 @command.command()
-@click.option("--r-d", metavar=QUANTITY, help="R_d: throughput all in main memory, over all on SSD.")
-@click.option("--r-c", metavar=QUANTITY, help="R_c: throughput all in CXL memory, over all on SSD.")
 @click.option(
-    "--c", "c", required=True, metavar=QUANTITY, help="C: main memory over CXL memory of a CXL server."
+    "--r-d", metavar=QUANTITY, help="R_d: throughput with all data in main memory, over all on SSD."
+)
+@click.option("--r-c", metavar=QUANTITY, help="R_c: throughput with all data in CXL memory, over all on SSD.")
+@click.option(
+    "--c",
+    "c",
+    required=True,
+    metavar=QUANTITY,
+    help="C: capacity of main memory over CXL memory, in a CXL server.",
 )
 @click.option(
-    "--r-t", metavar=QUANTITY, help="R_t: TCO of a CXL server over a baseline server; else from prices."
+    "--r-t", metavar=QUANTITY, help="R_t: TCO of a CXL server over a baseline server.  [default: from prices]"
 )
 @click.option(
-    "--dram", metavar="CAPACITY", help="D: main memory of a server, as '512 GiB'; with prices gives R_t."
+    "--dram",
+    metavar="CAPACITY",
+    help="D: main memory of a server. With prices, gives R_t.  Example: '512 GiB'",
 )
 @click.option(
     "--from-run",
     "from_runs",
     multiple=True,
     metavar="[TIER=]PATH",
-    help="R_d, R_c from results of `cxlab run`, or of `cxlab bench` (JSON).",
+    help="Take R_d and R_c from results of `cxlab run` or `cxlab bench`. Repeatable.  Example: cxl=out",
 )
 @click.option(
     "--throughput",
     "throughputs",
     multiple=True,
     metavar="'TIER=N UNIT'",
-    help="R_d, R_c from a benchmark's figures.",
+    help="Take R_d and R_c from figures of a benchmark. Repeatable.  Example: 'cxl=81 kops/s'",
 )
-@click.option("--servers", type=int, help="Servers of the baseline cluster.")
+@click.option("--servers", type=int, help="Number of servers of the baseline cluster.  Example: 100")
 @click.option(
-    "--working-set", metavar="CAPACITY", help="Check that the model holds for it; needs --dram, --servers."
+    "--working-set",
+    metavar="CAPACITY",
+    help="Check that the model holds for this working set. Needs --dram and --servers.",
 )
-@click.option("--draws", type=click.IntRange(1), default=5000, show_default=True, help="Draws of the spread.")
+@click.option(
+    "--draws", type=click.IntRange(1), default=5000, show_default=True, help="Number of random draws."
+)
 @price_options
 @result_options
-@reports_plan_errors
 def cost(
     r_d: str | None,
     r_c: str | None,
@@ -134,9 +138,10 @@ def cost(
     plot_folder: Path | None,
     seed: int,
 ) -> None:
-    """Compare servers with CXL memory against servers without, for one application.
+    """Compare servers with CXL memory to servers without.
 
-    The Abstract Cost Model of EuroSys'24 (section 6): `--r-d 10 --r-c 8 --c 2 --r-t 1.1` is its example.
+    One application runs on all of them. The model is the Abstract Cost Model of EuroSys'24, section 6.
+    Example: cxlab plan cost --r-d 10 --r-c 8 --c 2 --r-t 1.1
     """
     from cxlab.plan.cost_report import (
         CostReport,
@@ -159,7 +164,7 @@ def _throughput(
     if not from_runs and not throughputs:
         for flag, text in (("--r-d", r_d), ("--r-c", r_c)):
             if text is None:
-                raise PlanError(
+                raise InputError(
                     Code.MISSING, flag, "is not there", f"{flag} {QUANTITY}, or --from-run, --throughput"
                 )
         assert r_d is not None and r_c is not None
@@ -168,7 +173,7 @@ def _throughput(
             _ratio("r_c", r_c, abstract_cost_model.R_C_RANGE),
         )
     if r_c is not None:
-        raise PlanError(
+        raise InputError(
             Code.CONFLICT, "--r-c", "given beside measurements", "one of --r-c, --from-run and --throughput"
         )
     runs = [run for argument in from_runs for run in read_runs(argument)]
@@ -208,11 +213,11 @@ def _tco(
     if r_t is not None:
         if prices is not None or settings:
             flag = "--prices" if prices is not None else "--set"
-            raise PlanError(Code.CONFLICT, flag, "given beside --r-t", "a typed --r-t, or prices, not both")
+            raise InputError(Code.CONFLICT, flag, "given beside --r-t", "a typed --r-t, or prices, not both")
         return _ratio("r_t", r_t, abstract_cost_model.R_T_RANGE)
     if dram is None:
         valid = "--r-t RATIO, or --dram CAPACITY so that the price book gives R_t"
-        raise PlanError(Code.MISSING, "--r-t", "is not there", valid)
+        raise InputError(Code.MISSING, "--r-t", "is not there", valid)
     memory = Assumption(
         "dram",
         "D, main memory of either server",
@@ -245,7 +250,7 @@ def _fleet(report: CostReport, servers: int | None, dram: str | None, working_se
         return
     if servers is None or dram is None:
         missing = "--servers" if servers is None else "--dram"
-        raise PlanError(Code.MISSING, missing, "is not there", f"{missing}, which --working-set needs")
+        raise InputError(Code.MISSING, missing, "is not there", f"{missing}, which --working-set needs")
     size, memory = _capacity("--working-set", working_set).low, _capacity("--dram", dram).nominal
     report.model.holds_for(GiB(size), GiB(memory), servers)
 
@@ -274,19 +279,20 @@ def _print_example(context: click.Context, _: click.Parameter, asked: bool) -> N
 
 @command.command()
 @click.argument("applications", type=click.Path(path_type=Path))
-@click.option("--draws", type=click.IntRange(1), default=100, show_default=True, help="Draws of the spread.")
+@click.option(
+    "--draws", type=click.IntRange(1), default=100, show_default=True, help="Number of random draws."
+)
 @click.option(
     "--example",
     is_flag=True,
     is_eager=True,
     expose_value=False,
     callback=_print_example,
-    help="Print such a file.",
+    help="Print an applications file to start from.",
 )
-@click.option("--quick", is_flag=True, help="The fleet only: no uncertainty, no Pareto.")
+@click.option("--quick", is_flag=True, help="Find the fleet only, without uncertainty and Pareto frontiers.")
 @price_options
 @result_options
-@reports_plan_errors
 def mix(
     applications: Path,
     draws: int,
@@ -297,11 +303,15 @@ def mix(
     plot_folder: Path | None,
     seed: int,
 ) -> None:
-    """Find one server design for the applications in a TOML file, by a mixed-integer program."""
+    """Find one server design for several applications.
+
+    A mixed-integer program finds the cheapest fleet for the applications in a TOML file. `cxlab plan mix
+    --example` prints such a file. Example: cxlab plan mix applications.toml
+    """
     from cxlab.plan.mix_report import MixReport  # here, as in `cost`; and the solver
 
     if quick and plot_folder is not None:
-        raise PlanError(Code.CONFLICT, "--plot", "given beside --quick", "one of --plot and --quick")
+        raise InputError(Code.CONFLICT, "--plot", "given beside --quick", "one of --plot and --quick")
     report = MixReport(read_applications(applications), _book(prices, settings), draws, seed)
     if not quick:
         console = Console(stderr=True)
@@ -319,13 +329,19 @@ def mix(
 )
 @click.option("--discount", default="20 %", show_default=True, help="Discount of an instance on CXL memory.")
 @click.option("--slowdown", default="12.5 %", show_default=True, help="Throughput lost on CXL memory.")
-@click.option("--vcpus", type=click.IntRange(1), help="vCPUs of the server: gives the CXL memory it needs.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the result as JSON.")
-@reports_plan_errors
+@click.option(
+    "--vcpus",
+    type=click.IntRange(1),
+    help="Number of vCPUs of the server. Gives the CXL memory that it needs.",
+)
+@json_option
 def spare_cores_command(
     ratio: str, optimal: str, discount: str, slowdown: str, vcpus: int | None, json_file: Path | None
 ) -> None:
-    """Revenue of vCPUs that main memory alone leaves unsold; by default, the example of EuroSys'24, 4.3."""
+    """Work out the revenue of vCPUs that lack main memory.
+
+    The defaults are the example of EuroSys'24, section 4.3. Example: cxlab plan spare-cores --vcpus 64
+    """
     server, sold, price, lost = (
         _capacity("--ratio", ratio),
         _capacity("--optimal", optimal),
@@ -337,6 +353,8 @@ def spare_cores_command(
     least = spare_cores.SpareCores(server.high, sold.low, price.high, lost.high).improvement
     most = spare_cores.SpareCores(server.low, sold.high, price.low, lost.low).improvement
     ends = "" if least == most else f" ({percent(least)} .. {percent(most)})"
+    change = "raises" if model.improvement > 0 else "does not raise"
+    click.echo(f"CXL memory for unsold vCPUs {change} revenue: {percent(model.improvement)}{ends}.\n")
     click.echo(f"vCPUs sold with main memory alone  {percent(model.sold_before)}")
     click.echo(f"revenue recovered with CXL memory  {percent(model.recovered)} of the revenue of all vCPUs")
     click.echo(f"improvement in total revenue       {percent(model.improvement)}{ends}")
@@ -365,9 +383,11 @@ def spare_cores_command(
 
 @command.command("prices")
 @price_options
-@reports_plan_errors
 def prices_command(prices: str | None, settings: tuple[str, ...]) -> None:
-    """Show the price book: each entry with its interval, source and date."""
+    """Show the price book.
+
+    Each entry has an interval, a source and a date. Example: cxlab plan prices
+    """
     book = _book(prices, settings)
     names = ", ".join(path.stem for path in shipped_books())
     click.echo(f"price book {book.name} of {book.date}, in {book.currency}; shipped: {names}")

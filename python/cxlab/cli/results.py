@@ -11,12 +11,18 @@ from typing import Any
 from rich.console import Console
 
 from cxlab.cli import figures
-from cxlab.machine import guest
-from cxlab.machine.request import Outcome, Request
-from cxlab.machine.run_directory import RunDirectory
+from cxlab.run.errors import KeepFailed
+from cxlab.run.guest import protocol as guest
+from cxlab.run.request import Outcome, Request
+from cxlab.run.results.run_directory import RunDirectory
 
 #: Files named one by one; the rest is in summary.json.
 MOST_NAMED = 10
+#: What a signal of the guest may be about that is CXLab's.
+WHY: dict[int, str] = {
+    signal.SIGILL: ": it executed an instruction that QEMU's processor has not, AVX-512 perhaps (GST-4 in "
+    "DEVIATIONS.md); a build for x86-64-v3 has none of these"
+}
 STEPS = {
     "stdin": "its standard input could not be opened",
     "working_folder": "its working folder could not be entered",
@@ -26,9 +32,9 @@ STEPS = {
 
 
 def show(
-    request: Request, outcome: Outcome, document: dict[str, Any], directory: RunDirectory, keep: Path | None
+    request: Request, outcome: Outcome, directory: RunDirectory, keep: Path | None, *, everything: bool
 ) -> None:
-    """Everything about the run but the program's own output."""
+    """Everything about the run but the program's own output; with `everything` each statistic as well."""
     console = Console(stderr=True, highlight=False, soft_wrap=True)
 
     def say(text: str) -> None:
@@ -38,20 +44,29 @@ def show(
         say(f"{outcome.failure}; the results so far are marked as not complete")
     if outcome.exit is not None:
         _say_end(request, outcome.exit, say)
-        _say_files(outcome.exit.files, keep, say)
+        _say_files(outcome.exit.files, _fate(outcome, keep), say)
         _say_moved(request, outcome.exit, say)
-    for name, error in outcome.broken_streams.items():
-        # A reader that has gone is the reader's choice.
-        if error.errno != errno.EPIPE:
-            say(f"{name} of the program could not be written on: {error.strerror}")
-    if request.detail == "marker" and document.get("simulated_seconds") == 0 and outcome.complete:
+    for dropped in outcome.dropped:
+        say(dropped)
+    simulated = outcome.simulated
+    if request.detail == "marker" and simulated and simulated.simulated_seconds == 0 and outcome.complete:
         say(
             f"{request.program.argv[0]} executed no marker that begins a region: nothing was timed; "
             "--detail all times the whole program"
         )
-    elif outcome.simulated is not None:
-        figures.show(console, f"{document['machine']}, {document['placement']}", document)
+    elif simulated is not None:
+        title = f"{request.machine.name}, {request.program.placement.text}"
+        figures.show(console, title, simulated, everything=everything)
     say(f"results: {directory.path}")
+
+
+def _fate(outcome: Outcome, keep: Path | None) -> str:
+    """What becomes of the files that the program wrote."""
+    if keep is None:
+        return "dropped, --keep DIR copies them out"
+    if isinstance(outcome.failure, KeepFailed):
+        return f"kept in {keep} but for what is said above"
+    return f"kept in {keep}" if outcome.complete else "dropped, because the run is not complete"
 
 
 def _say_end(request: Request, end: guest.Exit, say: Any) -> None:
@@ -63,7 +78,7 @@ def _say_end(request: Request, end: guest.Exit, say: Any) -> None:
         case guest.NotStarted(step, _, message):
             say(f"{program} was not started: {STEPS[step]}: {message} (folder: {request.program.cwd})")
         case guest.Signalled(number):
-            say(f"{program} was ended by {_signal_name(number)}")
+            say(f"{program} was ended by {_signal_name(number)}{WHY.get(number, '')}")
         case guest.ExitCode():
             pass
     if end.oom:
@@ -91,8 +106,8 @@ def _say_moved(request: Request, end: guest.Exit, say: Any) -> None:
         f"pages of 4 KiB that Linux moved: {counts}; tasks waited {waited:.3f} ms for memory "
         f"(simulated, PSI), kswapd and kcompactd worked {moving:.3f} ms"
     )
-    if request.scan_period_ms is not None:
-        say(f"it looked for hot pages every {request.scan_period_ms} ms of simulated time, not every 1000")
+    if request.effect.moved_note:
+        say(request.effect.moved_note)
 
 
 def _signal_name(number: int) -> str:
@@ -104,10 +119,9 @@ def _sizes(request: Request) -> str:
     return ", ".join(f"{node.name} {size / 2**20:.0f} MiB" for node, size in pairs)
 
 
-def _say_files(files: tuple[guest.WrittenFile, ...], keep: Path | None, say: Any) -> None:
+def _say_files(files: tuple[guest.WrittenFile, ...], fate: str, say: Any) -> None:
     if not files:
         return
     names = [shlex.quote(f.path) + (f" ({f.kind})" if f.kind != "file" else "") for f in files[:MOST_NAMED]]
     more = f", and {len(files) - MOST_NAMED} more (summary.json)" if len(files) > MOST_NAMED else ""
-    fate = "dropped, --keep DIR copies them out" if keep is None else f"kept in {keep}"
     say(f"the program wrote, and this is {fate}: {', '.join(names)}{more}")

@@ -2,61 +2,39 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import click
 
 from cxlab.cli import session
-from cxlab.cli.guest_options import GuestOptions, guest_options
-from cxlab.machine import placement
-from cxlab.machine.description import Machine
-from cxlab.machine.guest import Identity, Program
+from cxlab.run import program_file
+from cxlab.run.guest.protocol import Identity, Program
+from cxlab.run.machine import Machine
+from cxlab.run.options import environment, files, placement, table
+from cxlab.run.options.option import Given
 
 
 @click.command(
     "run",
     context_settings={"allow_interspersed_args": False},
-    help="Run PROGRAM of this host on a simulated machine: a booted Linux with DRAM and CXL nodes.",
+    help="Run PROGRAM of this host on a simulated machine.\n\n"
+    "The machine boots Linux with DRAM and CXL memory nodes. PROGRAM runs unmodified, as you, in this "
+    "folder. It reads your files and changes none of them. "
+    "Example: cxlab run --membind cxl -- sort big.txt",
     epilog="Exit status: the program's own; 125 if the simulator fails, 126 or 127 if PROGRAM cannot be "
     "executed or is not found, 128 + n if a signal ended it.",
 )
-@guest_options
-@click.option("--membind", metavar="NODES", help="Pages only on these nodes.")
-@click.option("--preferred", metavar="NODE", help="Pages on this node while it has room.")
-@click.option("--interleave", metavar="NODES", help="Pages on these nodes in turn.")
-@click.option(
-    "--weighted-interleave", metavar="NODE=WEIGHT,...", help="Pages in turn, by weight. dram=3,cxl=1"
-)
-@click.option(
-    "--keep",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Copy the files that PROGRAM writes to DIR.",
-)
+@partial(table.declare, (*table.GUEST, *placement.POLICIES, files.KEEP))
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
-def command(
-    program: tuple[str, ...],
-    membind: str | None,
-    preferred: str | None,
-    interleave: str | None,
-    weighted_interleave: str | None,
-    keep: Path | None,
-    **options: Any,
-) -> int:
+def command(program: tuple[str, ...], **values: Any) -> int:
     """A program with a memory policy, as the user who calls."""
-    given = GuestOptions(**options)
+    given = Given(values)
 
     def placed(machine: Machine) -> Program:
-        policy = placement.parse(
-            machine,
-            membind=membind,
-            preferred=preferred,
-            interleave=interleave,
-            weighted_interleave=weighted_interleave,
-        )
-        variables = session.environment(given.variables)
-        return Program(program, os.getcwd(), Identity.of_caller(), variables, policy)
+        policy = placement.parse(machine, **placement.policies(given))
+        variables, folder = environment.of(given), session.working_folder()
+        program_file.check(program[0], folder, variables)
+        return Program(program, folder, Identity.of_caller(), variables, policy)
 
-    return session.run(given, session.Asked(placed, program[0], keep=keep))
+    return session.run(given, session.Asked(placed, program[0], keep=given[files.KEEP]))

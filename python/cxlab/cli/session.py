@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -11,35 +10,44 @@ from pathlib import Path
 
 import click
 
-from cxlab.cli import results, statistics
-from cxlab.cli.guest_options import GuestOptions
-from cxlab.machine import (
-    artefacts,
-    description,
-    initramfs,
-    kernel_image,
+from cxlab import model, whole_file
+from cxlab.asked_machine import AskedMachine
+from cxlab.bench import key_figures
+from cxlab.cli import results
+from cxlab.error import RefusedByModel
+from cxlab.output import write_json, write_parquet
+from cxlab.run import machine as description
+from cxlab.run.errors import BadRequest, KeepFailed, ModelError
+from cxlab.run.guest import artefacts, initramfs, kernel_image
+from cxlab.run.guest.protocol import Program
+from cxlab.run.host import jail, qemu, supervisor
+from cxlab.run.host.jail import Confinement
+from cxlab.run.host.keep import Keep
+from cxlab.run.host.progress import Progress
+from cxlab.run.interruption import Interrupted, Interruption
+from cxlab.run.options import (
+    confinement,
+    cxl,
+    detail,
+    files,
     placement,
-    poison,
+    plot,
     processors,
-    qemu,
-    retraining,
     sampling,
-    summary,
-    supervisor,
+    simulated,
+    swap,
+    table,
     timeline,
+    timeout,
 )
-from cxlab.machine.errors import BadRequest, ModelError
-from cxlab.machine.guest import Program
-from cxlab.machine.interruption import Interrupted, Interruption
-from cxlab.machine.keep import Keep
-from cxlab.machine.progress import Progress
-from cxlab.machine.request import Request
-from cxlab.machine.run_directory import RunDirectory, write_json, write_parquet
-from cxlab.machine.topology import Attachment, Interleave, Managed, Topology, attach
+from cxlab.run.options.option import Context, Given
+from cxlab.run.request import Outcome, Request
+from cxlab.run.results import summary
+from cxlab.run.results.plot import over_time
+from cxlab.run.results.run_directory import RunDirectory
 
-#: The host's PATH and language do not belong to the guest: a clean start, as env -i and a login shell would
-#: give.
-SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#: Files that a run writes where the options say.
+WRITTEN = (files.JSON, files.RECORD, timeline.TIMELINE, plot.OPTION)
 
 
 @dataclass(frozen=True)
@@ -55,163 +63,168 @@ class Asked:
     steering: Callable[[RunDirectory, Progress], Callable[[bytes], None]] | None = None
 
 
-def run(options: GuestOptions, asked: Asked) -> int:
+def run(given: Given, asked: Asked) -> int:
     """Check what can be checked without a machine, then boot; the exit status."""
     with Interruption() as interruption:
         try:
             with interruption.allowed():
-                request, qemu_version = _prepare(options, asked)
-                directory = RunDirectory.create(options.out, asked.name)
+                request, qemu_version = prepare(given, asked)
+                confinement_of_run = confined(given[confinement.JAIL], given[confinement.HIDE])
+                directory = RunDirectory.create(
+                    given[files.OUT], asked.name, overwrite=given[files.OVERWRITE]
+                )
                 keeping = Keep(asked.keep) if asked.keep is not None else nullcontext()
+                for file in files.check(given, WRITTEN):
+                    for left in whole_file.remove_leftovers(file):
+                        _say_removed(left)
         except Interrupted as interrupted:
             return 128 + interrupted.number
 
         with keeping as kept:
-            request = request.keeping(kept.arriving if kept is not None else None)
+            if kept is not None:
+                request = request.keeping(kept.arriving)
+                for left in kept.removed:
+                    _say_removed(left)
             progress = Progress(directory.partial_summary)
             if asked.steering is not None:
                 request = replace(request, steering=asked.steering(directory, progress))
             write_json(directory.config, summary.config(request, qemu_version))
-            outcome = supervisor.run(request, directory, interruption, progress)
+            outcome = supervisor.run(request, directory, confinement_of_run, interruption, progress)
             if kept is not None and outcome.exit is not None and outcome.complete:
-                kept.accept(outcome.exit.files)
+                try:
+                    kept.accept(outcome.exit.files)
+                except KeepFailed as failure:
+                    outcome.failure = failure
 
-        document = summary.summary(request, outcome, qemu_version)
-        for path in (directory.summary, options.json_file):
-            if path is not None:
-                write_json(path, document)
-        if outcome.series is not None:
-            write_parquet(directory.series, outcome.series)
-        if outcome.statistics is not None:
-            write_json(directory.statistics, outcome.statistics)
-            if options.stats:
-                for line in statistics.lines(outcome.statistics):
-                    click.echo(line, err=True)
-        results.show(request, outcome, document, directory, asked.keep)
+        write_results(request, outcome, qemu_version, directory, given[files.JSON])
+        plotted = given[plot.OPTION]
+        if plotted is not None:
+            _draw(plotted, request, outcome)
+        results.show(request, outcome, directory, asked.keep, everything=given[detail.STATS])
         return summary.exit_status(outcome)
 
 
-def _prepare(options: GuestOptions, asked: Asked) -> tuple[Request, str]:
-    """The request, and the version of QEMU."""
-    _refuse_without_detail(options)
-    for option, file in (
-        ("--json", options.json_file),
-        ("--record", options.record),
-        ("--timeline", options.timeline_file),
-    ):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise BadRequest(f"{option} {file}: the folder {file.absolute().parent} does not exist")
-    shown = timeline.parse(options.timeline_file, options.window)
-    machine = _load(options.machine)
-    cpus = processors.parse_cpus(options.cpus, machine)
-    sample = sampling.parse(options.sample, options.sample_seed)
-    _refuse_sampling(options, asked, cpus)
-    skew_ps = processors.parse_skew(options.skew)
-    node_bytes = placement.parse_memory(options.memory, machine)
-    machine, topology = _attached(options, machine, node_bytes)
+def write_results(
+    request: Request, outcome: Outcome, qemu_version: str, directory: RunDirectory, also: Path | None = None
+) -> None:
+    """The summary, counters over time, every statistic; a run that was cut short may lack the latter two."""
+    document = summary.summary(request, outcome, qemu_version)
+    for path in (directory.summary, also):
+        if path is not None:
+            write_json(path, document)
+    simulated = outcome.simulated
+    if simulated is not None and simulated.series is not None:
+        write_parquet(directory.series, simulated.series)
+    if simulated is not None and simulated.statistics is not None:
+        write_json(directory.statistics, model.document(simulated.statistics))
+
+
+def _draw(path: Path, request: Request, outcome: Outcome) -> None:
+    """The run over time; a run that was cut short may lack it."""
+    simulated = outcome.simulated
+    if simulated is None or simulated.series is None or not simulated.series["time_s"]:
+        click.echo(f"cxlab: --plot {path}: not drawn, because the run has no series over time", err=True)
+        return
+    title = f"{request.machine.name}, {request.program.placement.text}"
+    over_time(path, title, simulated.series, list(simulated.nodes), request.machine.frequency_ghz)
+
+
+def confined(mode: str, hide: tuple[Path, ...] = ()) -> Confinement:
+    """The jail that was asked for; what the user should know of it is said on standard error."""
+    found = jail.find(confinement.Mode(mode), hide)
+    for warning in jail.warnings(found):
+        click.echo(f"cxlab: {warning}", err=True)
+    return found
+
+
+def _say_removed(left: Path) -> None:
+    click.echo(f"cxlab: removed {left}, which a killed run had left", err=True)
+
+
+def host_memory_bytes() -> int:
+    """Of this host."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def working_folder() -> str:
+    """The caller's, where the program runs."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise BadRequest(
+            "the working folder was deleted; valid: a folder that exists. Change to one with cd"
+        ) from None
+
+
+def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
+    """Check what can be checked without a machine: the request, and the version of QEMU."""
+    table.refuse_without_detail(given)
+    files.check(given, WRITTEN)
+    plot.check(given[plot.OPTION])
+    shown = timeline.parse(given[timeline.TIMELINE], given[timeline.WINDOW])
+    machine = load_machine(AskedMachine(given[simulated.MACHINE], given[simulated.SET]))
+    cpus = processors.parse_cpus(given[processors.CPUS], machine)
+    _refuse_sampling(given, asked, cpus)
+    node_bytes = placement.parse_memory(given[placement.MEMORY], machine)
+    if warning := placement.beyond_this_host(node_bytes, host_memory_bytes()):
+        click.echo(f"cxlab: {warning}", err=True)
+    machine, topology = cxl.of(given, machine, node_bytes)
     program = asked.program(machine)
-    retrainings = tuple(retraining.parse(text, machine) for text in options.retrainings)
-    swap_bytes = None if options.swap is None else placement.parse_bytes(options.swap)
+    effect = table.effect(given, Context(machine, topology))
+    swap_bytes = swap.size(given)
+    timeout_seconds = timeout.seconds(given)
     qemu_version = qemu.check_version()
-    if options.detail != "off":
+    if given[detail.DETAIL] != detail.OFF:
         artefacts.built(artefacts.QEMU_PLUGIN)
     init = artefacts.built(artefacts.GUEST_INIT)
     image = kernel_image.cached() or _fetch_kernel()
+    record = given[files.RECORD]
     request = Request(
         machine=machine,
         node_bytes=node_bytes,
         cpus=cpus,
-        skew_ps=skew_ps,
         program=program,
-        detail=options.detail,
+        detail=given[detail.DETAIL],
         kernel=image.vmlinuz,
         initramfs=initramfs.ensure(image, init),
-        sample=sample,
-        warm_up=options.warm_up,
-        record=None if options.record is None else options.record.absolute(),
+        effect=effect,
+        record=None if record is None else record.absolute(),
         timeline=shown,
         topology=topology,
-        retrainings=retrainings,
-        poison=tuple(poison.parse(text, machine, topology) for text in options.poison),
-        scan_period_ms=options.scan_period_ms,
         swap_bytes=swap_bytes,
         terminal=asked.terminal,
+        timeout_seconds=timeout_seconds,
     )
     return request, qemu_version
 
 
-def _refuse_without_detail(options: GuestOptions) -> None:
-    asked = {
-        "--record": options.record is not None,
-        "--timeline": options.timeline_file is not None,
-        "--stats": options.stats,
-        "--sample": options.sample is not None,
-    }
-    for option, given in asked.items():
-        if given and options.detail == "off":
-            raise BadRequest(f"{option} needs detail: with --detail off nothing is timed")
+def load_machine(machine: AskedMachine) -> description.Machine:
+    """The machine, each node with what the bench measures.
 
+    Raises:
+        ModelError: the model refuses the machine, in its own words and with its own code.
 
-def _refuse_sampling(options: GuestOptions, asked: Asked, cpus: int) -> None:
-    if options.sample is not None and cpus > 1:
-        raise BadRequest(f"--sample with --cpus {cpus}: a guest of one processor can be sampled")
-    if options.sample is not None and options.timeline_file is not None:
-        raise BadRequest("--sample with --timeline: between windows there is nothing to show")
-    if asked.steering is not None and (options.sample is not None or options.warm_up):
-        raise BadRequest("--sample and --warm-up are not for a controller: it asks for counters all the time")
-    if options.warm_up and options.detail != "marker":
-        raise BadRequest("--warm-up is of what comes before a marker: it needs --detail marker")
-
-
-def _attached(
-    options: GuestOptions, machine: description.Machine, node_bytes: tuple[int, ...]
-) -> tuple[description.Machine, Topology]:
-    if Attachment(options.attachment) is Attachment.DEVICE:
-        interleave = Interleave(options.interleave_ways, options.granularity, options.host_bridges)
-        return attach(machine, node_bytes, interleave, Managed(options.managed))
-    of_devices = {
-        "--managed application": Managed(options.managed) is Managed.APPLICATION,
-        "--interleave-ways": options.interleave_ways is not None,
-        "--granularity": options.granularity is not None,
-        "--host-bridges": options.host_bridges != 1,
-    }
-    for option, given in of_devices.items():
-        if given:
-            raise BadRequest(f"{option} is of devices: it needs --cxl device")
-    return machine, Topology()
-
-
-def _load(machine: str) -> description.Machine:
-    """The machine; the model's errors become ours, with their codes."""
-    door = description.model()
+    """
     try:
-        return description.load(machine)
-    except door.CxlabError as error:
-        raise ModelError(getattr(error, "code", ModelError.code), str(error)) from None
+        return description.from_figures(machine, key_figures.described(machine))
+    except RefusedByModel as error:
+        raise ModelError(error.model_code, str(error)) from None
+
+
+def _refuse_sampling(given: Given, asked: Asked, cpus: int) -> None:
+    sampled, warm_up = given[sampling.SAMPLE] is not None, given[sampling.WARM_UP]
+    if sampled and cpus > 1:
+        raise BadRequest(
+            f"--sample with --cpus {cpus}: only a guest of one processor can be sampled. Use --cpus 1"
+        )
+    if sampled and given[timeline.TIMELINE] is not None:
+        raise BadRequest("--sample with --timeline: between windows nothing is timed. Give one of the two")
+    if asked.steering is not None and (sampled or warm_up):
+        raise BadRequest("--sample and --warm-up: a controller reads counters at any time. Leave both out")
+    if warm_up and given[detail.DETAIL] != detail.MARKER:
+        raise BadRequest("--warm-up applies only before a marker. Add --detail marker")
 
 
 def _fetch_kernel() -> kernel_image.KernelImage:
     click.echo("cxlab: downloading and unpacking the guest's kernel (once, about 110 MB)", err=True)
     return kernel_image.ensure()
-
-
-def environment(variables: tuple[str, ...]) -> dict[str, str]:
-    """The program's whole environment."""
-    values = {"PATH": SEARCH_PATH, "LANG": "C.UTF-8"}
-    try:
-        user = pwd.getpwuid(os.getuid())
-    except KeyError:
-        values["HOME"] = "/"
-    else:
-        values |= {
-            "HOME": user.pw_dir,
-            "USER": user.pw_name,
-            "LOGNAME": user.pw_name,
-            "SHELL": user.pw_shell,
-        }
-    for variable in variables:
-        name, equals, value = variable.partition("=")
-        if not (name and equals):
-            raise BadRequest(f"--env {variable}: not of the form NAME=VALUE")
-        values[name] = value
-    return values

@@ -8,31 +8,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-Document = dict[str, Any]
-
-
-def lines(part: Document, path: str = "") -> Iterator[str]:
-    """``part`` is ``{"name", "statistics": [entry], "parts": [part]}``; the machine itself is not named.
-
-    An entry is ``{"name", "unit", "description", "value"}``; its value is a number or a distribution.
-    """
-    for entry in part["statistics"]:
-        name = f"{path}{entry['name']}"
-        yield f"{name:<42} {_value(entry['value']):>14}  {entry['unit']:<13} {entry['description']}"
-    for inner in part["parts"]:
-        yield from lines(inner, f"{path}{inner['name']}.")
+from cxlab.border import Part, StatisticDistribution, StatisticValue
 
 
-def _value(value: Any) -> str:
+def lines(part: Part, path: str = "") -> Iterator[str]:
+    """A line for each statistic of a part and of its own parts; the machine itself is not named."""
+    for entry in part.statistics:
+        name = f"{path}{entry.name}"
+        yield f"{name:<42} {_value(entry.value):>14}  {entry.unit:<13} {entry.description}"
+    for inner in part.parts:
+        yield from lines(inner, f"{path}{inner.name}.")
+
+
+def _value(value: StatisticValue) -> str:
     match value:
+        case None:
+            return "-"
         case int():
             return f"{value:,}"
         case float():
             return f"{value:.4g}"
-        case {"count": 0}:
+        case StatisticDistribution(count=0):
             return "none"
-        case _:
-            quantiles = f"p50 {value['p50']:.1f}, p99 {value['p99']:.1f}"
-            return f"{value['mean']:.1f} ({quantiles}, {value['count']:,} of them)"
+        case StatisticDistribution():
+            quantiles = f"p50 {value.p50:.1f}, p99 {value.p99:.1f}"
+            return f"{value.mean:.1f} ({quantiles}, {value.count:,} of them)"

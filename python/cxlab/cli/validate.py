@@ -8,65 +8,81 @@ from typing import Any
 
 import click
 
-from cxlab.bench import figures, plot, result, sweep, tables
+from cxlab.bench import blind, figures, plot, sweep, tables
 from cxlab.bench.curves import Comparison, read_curves
 from cxlab.bench.figures import Figure
-from cxlab.bench.request import BenchError
-from cxlab.cli.bench import InputError
-from cxlab.cli.output import JSON_FILE, PLOT_FILE
+from cxlab.bench.result import counted
+from cxlab.cli.output_file import json_option, plot_option
+from cxlab.error import Code, InputError
+from cxlab.output import console, write_json
 
 
-@click.command("validate", help="Compare the simulated machines with silicon: peaks, latencies, errors.")
+@click.command(
+    "validate",
+    help="Compare the simulated machines with silicon.\n\n"
+    "Prints each published figure beside the simulated one, with its error. "
+    "Example: cxlab validate --json validation.json",
+)
 @click.option(
     "--reference",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder with loaded-latency curves of the EuroSys'24 machine, as CSV.",
+    metavar="DIR",
+    help="Folder of loaded-latency curves of the EuroSys'24 machine, as CSV.  [default: figures only]",
 )
-@click.option("--json", "json_file", type=JSON_FILE, help="Write all rows as JSON.")
-@click.option("--plot", "plot_file", type=PLOT_FILE, help="Draw the curves beside silicon's.")
-def command(reference: Path | None, json_file: Path | None, plot_file: Path | None) -> None:
+@click.option(
+    "--blind",
+    "blind_folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the predicted curves of servers that nobody here has measured.  Example: predictions",
+)
+@json_option
+@plot_option
+def command(
+    reference: Path | None, blind_folder: Path | None, json_file: Path | None, plot_file: Path | None
+) -> None:
     """All rows that a bench can answer."""
+    if blind_folder is not None:
+        if reference or json_file or plot_file:
+            found = "stands beside --reference, --json or --plot"
+            raise InputError(Code.BENCH, "--blind", found, "--blind alone")
+        for file in blind.write(blind_folder):
+            console().print(f"written: {file}")
+        return
+    if plot_file is not None and reference is None:
+        raise InputError(
+            Code.CURVES, "--plot", "there are no curves to draw", "--plot FILE with --reference DIR"
+        )
     rows = figures.shipped()
     jobs = [row.jobs() for row in rows]
-    try:
-        curves, refused = read_curves(reference) if reference else ([], [])
-        jobs += [curve.jobs() for curve in curves]
-        flat = sweep.run([job for group in jobs for job in group], "validation")
-    except BenchError as error:
-        raise InputError(str(error)) from error
+    curves, refused = read_curves(reference) if reference else ([], [])
+    jobs += [curve.jobs() for curve in curves]
+    flat = sweep.run([job for group in jobs for job in group], "validation")
     groups = _regroup(flat, [len(group) for group in jobs])
     simulated = [row.simulated(points) for row, points in zip(rows, groups, strict=False)]
     comparisons = [
-        Comparison(curve, [(point["bandwidth_mb_s"], point["latency_ns"]) for point in points])
+        Comparison(curve, [(counted(p.bandwidth_mb_s), counted(p.latency_ns)) for p in points])
         for curve, points in zip(curves, groups[len(rows) :], strict=True)
     ]
-    scored = [comparison for comparison in comparisons if comparison.curve.scored]
-    _show(rows, simulated, scored, [c for c in comparisons if not c.curve.scored])
-    console = result.console()
+    _show(rows, simulated, comparisons)
+    out = console()
     for reason in refused:
-        console.print(f"not answered: {reason}")
+        out.print(f"not answered: {reason}")
     if reference is None:
-        console.print("no curves: give --reference FOLDER")
+        out.print("no curves: give --reference FOLDER")
     if plot_file is not None and comparisons:
-        _plot(plot_file, scored or comparisons)
+        _plot(plot_file, comparisons)
     if json_file is not None:
-        result.write(json_file, _document(rows, simulated, comparisons, refused))
+        write_json(json_file, _document(rows, simulated, comparisons, refused))
 
 
-def _show(
-    rows: Sequence[Figure],
-    simulated: Sequence[float],
-    scored: Sequence[Comparison],
-    bound: Sequence[Comparison],
-) -> None:
-    console = result.console()
-    console.print(tables.figures(rows, simulated))
-    for title, comparisons in (("8 threads and more, sequential", scored), ("bound by a thread", bound)):
-        if comparisons:
-            console.print(tables.bandwidths(title, comparisons))
-            console.print(tables.latencies(title, comparisons))
-    if scored:
-        console.print(tables.by_mix(scored))
+def _show(rows: Sequence[Figure], simulated: Sequence[float], comparisons: Sequence[Comparison]) -> None:
+    out = console()
+    out.print(tables.figures(rows, simulated))
+    if comparisons:
+        out.print(tables.bandwidths(comparisons))
+        out.print(tables.latencies(comparisons))
+        out.print(tables.by_class(comparisons))
 
 
 def _regroup(flat: list[Any], lengths: Sequence[int]) -> list[list[Any]]:

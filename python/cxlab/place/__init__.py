@@ -3,5 +3,4 @@
 request    what a study is asked to do
 study      studies in parallel, and Caption above them
 report     paper, simulated, error
-plot       lines over the share of CXL memory, or over time
 """

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd
-from typing import Any
+from typing import get_args
+
+from cxlab.asked_machine import settings_of
+from cxlab.border import AppSpec, KeyDistribution, Mempolicy, ProcessSpec, StudySpec, TieringKind, Ycsb
+from cxlab.error import Code, InputError
 
 #: Two of the testbed's DDR5 channels beside CXL-A (MICRO'23).
 TWO_CHANNELS = "6430-cxl-a-2ch"
@@ -16,18 +20,18 @@ EIGHT_CHANNELS = "6430-cxl-a"
 #: take about 2.
 REQUEST_TIME = "6 us"
 FAST, SLOW = "dram", "cxl"
-YCSB = ("a", "b", "c", "d")
-KEYS = ("uniform", "zipfian", "latest")
-TIERINGS = ("none", "numa_balancing", "tpp")
-#: Names of applications that need no more to be said.
-PLAIN = ("embedding", "phased", "pointer_rich", "scan", "streaming")
+YCSB: tuple[Ycsb, ...] = get_args(Ycsb)
+KEYS: tuple[KeyDistribution, ...] = get_args(KeyDistribution)
+TIERINGS: tuple[TieringKind, ...] = get_args(TieringKind)
+#: Applications that need no more to be said.
+PLAIN: dict[str, AppSpec] = {
+    "embedding": {"embedding": {}},
+    "phased": {"phased": {}},
+    "pointer_rich": {"pointer_rich": {}},
+    "scan": {"scan": {}},
+    "streaming": {"streaming": {}},
+}
 APPLICATIONS = (*PLAIN, *(f"store-{workload}-{keys}" for workload in YCSB for keys in KEYS))
-
-Json = dict[str, Any]
-
-
-class PlaceError(Exception):
-    """What a study was asked to do cannot be; the text says what is valid."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,11 @@ class Application:
         """An application in its usual size: 16 threads on 64 MiB, a store 1 thread on 32 MiB.
 
         Raises:
-            PlaceError: there is none of that name.
+            InputError: there is none of that name.
 
         """
         if name not in APPLICATIONS:
-            raise PlaceError(f"there is no application `{name}`; valid: {', '.join(APPLICATIONS)}")
+            raise InputError(Code.STUDY, "--app", f"no application `{name}`", ", ".join(APPLICATIONS))
         usual = (16, 16384) if name in PLAIN else (1, 8192)
         return Application(name, threads or usual[0], pages or usual[1])
 
@@ -63,11 +67,11 @@ class Application:
         """The store with requests that arrive at random, so many a second for each thread."""
         return replace(self, rate=rate)
 
-    def document(self) -> Json:
+    def document(self) -> AppSpec:
         """As the model reads it."""
         if not self.is_store:
-            return {self.name: {}}
-        _, workload, keys = self.name.split("-")
+            return PLAIN[self.name]
+        workload, keys = next((y, k) for y in YCSB for k in KEYS if self.name == f"store-{y}-{k}")
         return {"key_value": {"workload": workload, "keys": keys, "compute": REQUEST_TIME, "rate": self.rate}}
 
 
@@ -80,9 +84,9 @@ class Share:
     def __post_init__(self) -> None:
         """Refuse what is no share."""
         if not 0 <= self.percent <= 100:
-            raise PlaceError(f"a share of {self.percent} %; valid: 0 to 100")
+            raise InputError(Code.STUDY, "--share", f"{self.percent} %", "0 to 100 %")
 
-    def mempolicy(self) -> Json:
+    def mempolicy(self) -> Mempolicy:
         """Weighted interleave; bound to one node at the ends."""
         if self.percent in (0, 100):
             return {"bind": {"node": SLOW if self.percent else FAST}}
@@ -98,7 +102,7 @@ class Study:
     applications: Sequence[Application]
     share: Share = Share(0)
     machine: str = TWO_CHANNELS
-    tiering: str = "none"
+    tiering: TieringKind = "none"
     #: frames of the fast node; none: room for all
     fast_frames: int | None = None
     #: only the fast node and an SSD
@@ -110,13 +114,14 @@ class Study:
     caches_divided_by: int = 64
     seed: int = 1
 
-    def document(self) -> Json:
+    def document(self) -> StudySpec:
         """As the model reads it."""
         pages = sum(application.pages for application in self.applications)
         room = pages + pages // 16 + 256
         capacity = {FAST: self.fast_frames or room} | ({} if self.swap else {SLOW: room})
         return {
-            "machine": self.machine,
+            "machine": str(self.machine),
+            "set": settings_of(self.machine),
             "caches_divided_by": self.caches_divided_by,
             "capacity": capacity,
             "processes": [self._process(application) for application in self.applications] * self.processes,
@@ -127,7 +132,7 @@ class Study:
             "seed": self.seed,
         }
 
-    def _process(self, application: Application) -> Json:
+    def _process(self, application: Application) -> ProcessSpec:
         return {
             "app": application.document(),
             "threads": max(1, application.threads // self.processes),

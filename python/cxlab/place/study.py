@@ -1,68 +1,90 @@
-"""Studies in parallel, and Caption above them: the model works without Python's lock."""
+"""Studies in parallel, and Caption above them."""
 
 from __future__ import annotations
 
-import json
-import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from cxlab.machine import description
-from cxlab.place.request import Json, PlaceError, Share, Study
+from cxlab import model
+from cxlab.border import (
+    CaptionExecution,
+    CaptionJob,
+    CaptionMode,
+    CaptionObjective,
+    CaptionOutcome,
+    Interval,
+)
+from cxlab.place.request import Share, Study
 
 #: Who listens to runs of Caption: the job's number, and an execution that has ended.
-Heard = Callable[[int, Json], None]
+Heard = Callable[[int, CaptionExecution], None]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """An interval of a study."""
 
-    document: Json
+    interval: Interval
 
     @property
     def work(self) -> float:
         """Work of all processes, in their unit, a second."""
-        return float(sum(process["work_per_second"] for process in self.document["processes"]))
+        return sum(self.works)
+
+    @property
+    def works(self) -> list[float]:
+        """Work of each process, in its unit, a second."""
+        return [process.work_per_second for process in self.interval.processes]
 
     @property
     def p99_us(self) -> float:
         """Of the first process's requests, from arrival to answer [us]."""
-        return float(self.document["processes"][0]["latency_us"]["p99"])
+        latency = self.interval.processes[0].latency_us
+        assert latency is not None, "the first process answers no requests"
+        return latency.p99
 
     @property
     def kernel_share(self) -> float:
         """Share of the programs' cores that the kernel took."""
-        processes = self.document["processes"]
-        return float(sum(process["kernel_share"] for process in processes) / len(processes))
+        processes = self.interval.processes
+        return sum(process.kernel_share for process in processes) / len(processes)
 
     @property
     def cxl_share(self) -> float:
         """Share of the first process's pages that is on CXL memory."""
-        return float(self.document["processes"][0]["resident"].get("cxl", 0.0))
+        return self.interval.processes[0].resident.get("cxl", 0.0)
 
     def count(self, statistic: str) -> float:
         """A statistic of the operating system."""
-        return float(self.document["os"][statistic])
+        value = self.interval.os[statistic]
+        assert isinstance(value, int | float), f"{statistic} is no number"
+        return float(value)
+
+    def node_mb_s(self, node: str) -> float:
+        """Bytes that a node read and wrote [10^6 B/s]."""
+        figures = self.interval.nodes[node]
+        return figures.read_mb_s + figures.write_mb_s
+
+    def traffic_mb_s(self) -> float:
+        """Bytes that all nodes read and wrote [10^6 B/s]."""
+        return sum(self.node_mb_s(node) for node in self.interval.nodes)
 
     def migrated_mb_s(self) -> float:
         """Bytes that migrations read and wrote [10^6 B/s]."""
-        return self.count("copied_lines") * 128 / float(self.document["simulated_us"])
+        return self.count("copied_lines") * 128 / self.interval.simulated_us
 
 
 @dataclass(frozen=True)
 class CaptionSettings:
     """A run of Caption; microseconds stand for the paper's seconds."""
 
-    mode: str
+    mode: CaptionMode
     #: share of CXL memory at first [%]
     start: int = 50
     #: throughput, published, or a model that was fitted
-    objective: Any = "throughput"
+    objective: CaptionObjective = "throughput"
     executions: int = 24
     samples: int = 12
     sample: str = "12 us"
@@ -72,26 +94,25 @@ def run(studies: Sequence[Study]) -> list[Outcome]:
     """Run studies; their outcomes in order.
 
     Raises:
-        PlaceError: the model refuses a study; the text names what is valid.
+        RefusedByModel: the model refuses a study; the text names what is valid.
 
     """
-    call = description.model().run_study
-    documents = _parallel([partial(call, json.dumps(study.document())) for study in studies])
-    return [Outcome(document) for document in documents]
+    intervals = model.parallel([partial(model.study, study.document()) for study in studies])
+    return [Outcome(interval) for interval in intervals]
 
 
 def caption(
     jobs: Sequence[tuple[Study, CaptionSettings, Sequence[float]]], heard: Heard | None = None
-) -> list[Json]:
+) -> list[CaptionOutcome]:
     """Have Caption steer studies; `normal` of each is the throughput of its processes that makes 1.
 
     ``heard`` is told of each execution when it ends. After ctrl-C no job begins another.
 
     Raises:
-        PlaceError: the model refuses a study; the text names what is valid.
+        RefusedByModel: the model refuses a study; the text names what is valid.
 
     """
-    documents = [
+    jobs_asked: list[CaptionJob] = [
         {
             "study": study.document(),
             "mode": settings.mode,
@@ -105,12 +126,12 @@ def caption(
         }
         for study, settings, normal in jobs
     ]
-    return _captions(documents, heard)
+    return _captions(jobs_asked, heard)
 
 
-def fit(study: Study, shares: Sequence[Share], settings: CaptionSettings) -> Json:
+def fit(study: Study, shares: Sequence[Share], settings: CaptionSettings) -> CaptionOutcome:
     """Run at fixed shares and fit Caption's linear model: `model` and `executions`."""
-    document = {
+    document: CaptionJob = {
         "study": study.document(),
         "mode": "fit",
         "start": 0.5,
@@ -124,33 +145,16 @@ def fit(study: Study, shares: Sequence[Share], settings: CaptionSettings) -> Jso
     return _captions([document], None)[0]
 
 
-def _captions(documents: Sequence[Json], heard: Heard | None) -> list[Json]:
-    call = description.model().run_caption
+def _captions(documents: Sequence[CaptionJob], heard: Heard | None) -> list[CaptionOutcome]:
     stopped = threading.Event()
 
-    def tell(number: int, execution: str) -> None:
+    def tell(number: int, execution: CaptionExecution) -> None:
         if stopped.is_set():
             raise KeyboardInterrupt
         if heard is not None:
-            heard(number, json.loads(execution))
+            heard(number, execution)
 
     calls = [
-        partial(call, json.dumps(document), partial(tell, number))
-        for number, document in enumerate(documents)
+        partial(model.caption, document, partial(tell, number)) for number, document in enumerate(documents)
     ]
-    return _parallel(calls, stopped)
-
-
-def _parallel(calls: Sequence[Callable[[], str]], ended: threading.Event | None = None) -> list[Json]:
-    model = description.model()
-    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        futures = [pool.submit(call) for call in calls]
-        try:
-            return [json.loads(future.result()) for future in futures]
-        except model.CxlabError as error:
-            raise PlaceError(str(error)) from None
-        finally:
-            # Leaving the pool waits for what has begun.
-            if ended is not None:
-                ended.set()
-            pool.shutdown(wait=False, cancel_futures=True)
+    return model.parallel(calls, ended=stopped.set)

@@ -36,7 +36,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cxlab.plan.error import Code, PlanError
+from cxlab.error import Code, InputError
 from cxlab.plan.quantity import GiB, Range
 
 SOURCE = "Tang et al., EuroSys'24, section 6"
@@ -49,7 +49,7 @@ R_T_RANGE = Range(0.0, low_open=True)
 
 @dataclass(frozen=True)
 class AbstractCost:
-    """The inputs of table 3. All are ratios. Raises `PlanError` where the model is not defined."""
+    """The inputs of table 3. All are ratios. Raises `InputError` where the model is not defined."""
 
     r_d: float  # throughput all in main memory / all on SSD
     r_c: float  # throughput all in CXL memory / all on SSD
@@ -66,9 +66,9 @@ class AbstractCost:
         ):
             if value not in valid:
                 sign = "<" if valid.low_open else "<="
-                raise PlanError(Code.OUT_OF_RANGE, name, f"is {value:g}", f"{valid.low:g} {sign} {name}")
+                raise InputError(Code.OUT_OF_RANGE, name, f"is {value:g}", f"{valid.low:g} {sign} {name}")
         if self.r_c > self.r_d:
-            raise PlanError(
+            raise InputError(
                 Code.OUT_OF_RANGE,
                 "R_c",
                 f"is {self.r_c:g}, above R_d",
@@ -115,18 +115,18 @@ class AbstractCost:
     def servers(self, baseline: int) -> int:
         """Whole servers with CXL that replace `baseline` servers."""
         if baseline < 1:
-            raise PlanError(Code.OUT_OF_RANGE, "servers", f"is {baseline}", "1 <= servers")
+            raise InputError(Code.OUT_OF_RANGE, "servers", f"is {baseline}", "1 <= servers")
         exact = self.server_ratio * baseline
         return math.ceil(exact - 1e-9 * baseline)  # an exact ratio must not round up by a float's last bit
 
     def holds_for(self, working_set: GiB, dram: GiB, servers: float) -> None:
-        """Check that a working set still spills on the CXL cluster. Raises `PlanError`.
+        """Check that a working set still spills on the CXL cluster. Raises `InputError`.
 
         `dram` is D, a server's main memory; `servers` is N_baseline.
         """
         memory = self.server_ratio * servers * dram * (1 + 1 / self.c)
         if working_set < memory:
-            raise PlanError(
+            raise InputError(
                 Code.OUT_OF_RANGE,
                 "working set",
                 f"is {working_set:,.0f} GiB",

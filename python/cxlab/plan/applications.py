@@ -16,14 +16,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from cxlab.error import Code, InputError
 from cxlab.plan.abstract_cost_model import R_C_RANGE, R_D_RANGE
 from cxlab.plan.assumption import Assumption, Origin, Provenance
-from cxlab.plan.error import Code, PlanError
 from cxlab.plan.quantity import Dimension, GiB, Interval, Range, parse
 from cxlab.plan.runs import measure, read_runs
 from cxlab.plan.toml_file import TomlFile
 
-_SOME = Range(0.0, low_open=True)
+#: Up to a pebibyte, which is more than a server addresses [GiB].
+_CAPACITY = Range(0.0, 2.0**20, low_open=True)
+#: Up to more than a server has.
+_VCPUS = Range(0.0, 2.0**20, low_open=True)
 
 # What `cxlab plan mix --example` prints: a start for the user's own file. Throughputs and sizes are invented.
 EXAMPLE = """\
@@ -67,10 +70,12 @@ class Kind:
 APPLICATION_KEYS = {
     "r_d": Kind("throughput all in main memory, over all on SSD", Dimension.RATIO, R_D_RANGE),
     "r_c": Kind("throughput all in CXL memory, over all on SSD", Dimension.RATIO, R_C_RANGE),
-    "footprint": Kind("memory of an instance", Dimension.CAPACITY, _SOME),
-    "vcpus": Kind("vCPUs of an instance", Dimension.COUNT, _SOME),
-    "share": Kind("part of the instances", Dimension.FRACTION, Range(0.0, 1.0, low_open=True)),
-    "max_slowdown": Kind("service level: longest time, over all in main memory", Dimension.RATIO, Range(1.0)),
+    "footprint": Kind("memory of an instance", Dimension.CAPACITY, _CAPACITY),
+    "vcpus": Kind("vCPUs of an instance", Dimension.COUNT, _VCPUS),
+    "share": Kind("part of the instances", Dimension.FRACTION, Range(1e-9, 1.0)),
+    "max_slowdown": Kind(
+        "service level: longest time, over all in main memory", Dimension.RATIO, Range(1.0, 1e6)
+    ),
 }
 
 
@@ -86,21 +91,21 @@ class Applications:
 
 
 def read_applications(path: Path) -> Applications:
-    """Read an applications file. Raises `PlanError`, naming file, line and key."""
+    """Read an applications file. Raises `InputError`, naming file, line and key."""
     file = TomlFile.read(path)
     file.check_keys("", file.content, {"fleet", "server", "application"})
     fleet, server = file.table("fleet"), file.table("server")
     file.check_keys("fleet", fleet, {"instances"})
     file.check_keys("server", server, {"vcpus", "dram", "cxl"})
-    many = Kind("instances in the fleet", Dimension.COUNT, Range(1.0))
-    cores = Kind("vCPUs of a server", Dimension.COUNT, _SOME)
+    many = Kind("instances in the fleet", Dimension.COUNT, Range(1.0, 1e9))
+    cores = Kind("vCPUs of a server", Dimension.COUNT, _VCPUS)
     assumptions = [
         _assumption(file, "fleet", 0, fleet, "instances", "fleet.instances", many),
         _assumption(file, "server", 0, server, "vcpus", "server.vcpus", cores),
     ]
     tables = file.content.get("application")
     if not isinstance(tables, list) or not tables:
-        raise PlanError(
+        raise InputError(
             Code.MISSING, f"{path}: [[application]]", "is not there", "at least one [[application]]"
         )
     names: list[str] = []
@@ -109,12 +114,12 @@ def read_applications(path: Path) -> Applications:
         names.append(name)
         assumptions += _application(file, occurrence, table, name)
     _check_shares(path, names, {a.key: a for a in assumptions})
-    cxl = _choices(file, server, "cxl", Range(0.0))
+    cxl = _choices(file, server, "cxl", Range(0.0, _CAPACITY.high))
     return Applications(
         path,
         tuple(names),
         tuple(assumptions),
-        dram_choices=_choices(file, server, "dram", _SOME),
+        dram_choices=_choices(file, server, "dram", _CAPACITY),
         cxl_choices=tuple(sorted({GiB(0.0), *cxl})),
     )
 
@@ -123,9 +128,9 @@ def _name(file: TomlFile, occurrence: int, table: dict[str, object], taken: list
     name = table.get("name")
     field = file.field("application", "name", occurrence)
     if not isinstance(name, str) or re.fullmatch(r"[\w-]+", name) is None:
-        raise PlanError(Code.MISSING, field, f"is {name!r}", "a name of letters, digits, '-' and '_'")
+        raise InputError(Code.MISSING, field, f"is {name!r}", "a name of letters, digits, '-' and '_'")
     if name in taken or name in ("fleet", "server"):
-        raise PlanError(Code.CONFLICT, field, f"{name!r} is taken", "a name of its own for each application")
+        raise InputError(Code.CONFLICT, field, f"{name!r} is taken", "a name of its own for each application")
     return name
 
 
@@ -143,7 +148,7 @@ def _application(file: TomlFile, occurrence: int, table: dict[str, object], name
     r_d, r_c = result[0].value, result[1].value
     if r_c.high > r_d.nominal or r_c.nominal > r_d.low:
         found_text = f"is {result[1].show()}, above r_d, which is {result[0].show()}"
-        raise PlanError(Code.OUT_OF_RANGE, result[1].field, found_text, f"1 <= r_c <= r_d = {r_d.low:g}")
+        raise InputError(Code.OUT_OF_RANGE, result[1].field, found_text, f"1 <= r_c <= r_d = {r_d.low:g}")
     return result
 
 
@@ -154,9 +159,11 @@ def _measured(
     field = file.field("application", "from_run", occurrence)
     arguments = table["from_run"]
     if not isinstance(arguments, list) or not all(isinstance(argument, str) for argument in arguments):
-        raise PlanError(Code.NOT_A_QUANTITY, field, f"is {arguments!r}", 'a list, as ["dram=DIR", "cxl=DIR"]')
+        raise InputError(
+            Code.NOT_A_QUANTITY, field, f"is {arguments!r}", 'a list, as ["dram=DIR", "cxl=DIR"]'
+        )
     if "r_c" in table:
-        raise PlanError(Code.CONFLICT, field, "given beside r_c", "one of r_c and from_run")
+        raise InputError(Code.CONFLICT, field, "given beside r_c", "one of r_c and from_run")
     runs = [run for argument in arguments for run in read_runs(_beside(file.path, argument))]
     typed = parse(_number(table["r_d"]), Dimension.RATIO, field) if "r_d" in table else None
     result = measure(runs, typed)
@@ -187,7 +194,7 @@ def _assumption(
     field = file.field(title, key, occurrence)
     if key not in table:
         valid = kind.valid.describe(key, kind.dimension, "USD")
-        raise PlanError(Code.MISSING, field, "is not there", valid)
+        raise InputError(Code.MISSING, field, "is not there", valid)
     value = parse(_number(table[key]), kind.dimension, field)
     provenance = Provenance(Origin.TYPED, field.rsplit(": ", 1)[0], "as typed")
     return Assumption(name, kind.meaning, kind.dimension, value, kind.valid, provenance, field)
@@ -197,7 +204,7 @@ def _choices(file: TomlFile, server: dict[str, object], key: str, valid: Range) 
     field = file.field("server", key)
     texts = server.get(key)
     if not isinstance(texts, list) or not texts:
-        raise PlanError(
+        raise InputError(
             Code.MISSING, field, f"is {texts!r}", 'a list of capacities, as ["256 GiB", "512 GiB"]'
         )
     amounts = set()
@@ -205,7 +212,7 @@ def _choices(file: TomlFile, server: dict[str, object], key: str, valid: Range) 
         amount = parse(_number(text), Dimension.CAPACITY, field)
         if not amount.is_exact or amount.nominal not in valid:
             described = valid.describe(key, Dimension.CAPACITY, "USD")
-            raise PlanError(Code.OUT_OF_RANGE, field, f"holds {text}", f"{described}, without an interval")
+            raise InputError(Code.OUT_OF_RANGE, field, f"holds {text}", f"{described}, without an interval")
         amounts.add(GiB(amount.nominal))
     return tuple(sorted(amounts))
 
@@ -214,4 +221,6 @@ def _check_shares(path: Path, names: list[str], assumptions: dict[str, Assumptio
     total = sum(assumptions[f"{name}.share"].value.nominal for name in names)
     if abs(total - 1) > 1e-6:
         found = f"shares add up to {100 * total:g} %"
-        raise PlanError(Code.CONFLICT, f"{path}: [[application]] share", found, "100 % over all applications")
+        raise InputError(
+            Code.CONFLICT, f"{path}: [[application]] share", found, "100 % over all applications"
+        )

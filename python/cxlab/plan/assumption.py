@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from cxlab.plan.error import Code, PlanError
+from cxlab.error import Code, InputError
 from cxlab.plan.quantity import Dimension, Interval, Range, show, show_interval
 
 Values = Mapping[str, float]  # a value for each assumption, by key, in canonical units
@@ -48,11 +48,11 @@ class Assumption:
     currency: str = "USD"
 
     def __post_init__(self) -> None:
-        """Check both ends against the valid range. Raises `PlanError`."""
+        """Check both ends against the valid range. Raises `InputError`."""
         for end in (self.value.nominal, self.value.low, self.value.high):
             if end not in self.valid:
                 valid = self.valid.describe(self.key, self.dimension, self.currency)
-                raise PlanError(
+                raise InputError(
                     Code.OUT_OF_RANGE, self.field, f"is {show(end, self.dimension, self.currency)}", valid
                 )
 
@@ -83,7 +83,7 @@ class Study:
 
     outcome: str  # for people: "TCO saving"
     assumptions: tuple[Assumption, ...]
-    evaluate: Callable[[Values], float]  # outcome as a fraction; raises PlanError outside the model's domain
+    evaluate: Callable[[Values], float]  # outcome as a fraction; raises InputError outside the model's domain
 
     def nominal(self) -> dict[str, float]:
         """Return every assumption at its nominal value."""

@@ -10,14 +10,18 @@ Two results do the same work when their threads, mix, stores and pattern are the
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cxlab.plan.error import Code, PlanError
+from cxlab.error import Code, InputError
+from cxlab.plan.quantity import Range, number_within
 
+#: Of whatever a benchmark counts: what 1 over it can be taken of.
+THROUGHPUT = Range(1e-12, 1e18)
+#: From a picosecond to a thousand seconds [ns]; from a byte a second to what no memory reaches [MB/s].
+FIGURES = {"latency_ns": Range(1e-3, 1e12), "bandwidth_mb_s": Range(1e-6, 1e12)}
 BYTES_UNIT = "MB/s"
 LOADS_UNIT = "loads/s"
 #: What makes two results comparable.
@@ -49,10 +53,11 @@ _KEYS = ("bench", "benchmark")
 
 
 def read_bench(path: Path) -> BenchResult:
-    """Read a result. Raises `PlanError`."""
+    """Read a result. Raises `InputError`."""
     document = json.loads(path.read_text(encoding="utf-8"))
     kind = str(document.get("bench", document.get("benchmark")))
-    points = [point for point in document["points"] if isinstance(point, dict)]
+    listed = document["points"]
+    points = [point for point in listed if isinstance(point, dict)] if isinstance(listed, list) else []
     match kind:
         case "bandwidth" | "loaded-latency" | "mess":
             throughput, unit = max(_figures(path, points, "bandwidth_mb_s")), BYTES_UNIT
@@ -62,15 +67,27 @@ def read_bench(path: Path) -> BenchResult:
         case "latency":
             throughput, unit = 1e9 / max(_figures(path, points, "latency_ns")), LOADS_UNIT
         case _:
-            raise PlanError(Code.UNREADABLE, str(path), f"is a result of `{kind}`", KINDS)
-    settings = {**document, **document.get("settings", {})}
+            raise InputError(Code.UNREADABLE, str(path), f"is a result of `{kind}`", KINDS)
+    settings = document.get("settings", {})
+    if not isinstance(settings, dict):
+        raise InputError(Code.UNREADABLE, f"{path}: settings", f"is {settings!r:.40}", "an object")
+    settings = {**document, **settings}
     return BenchResult(str(document.get("node", "")), throughput, unit, _workload(kind, settings))
 
 
 def _figures(path: Path, points: Iterable[Mapping[str, Any]], key: str) -> list[float]:
-    values = [point[key] for point in points if isinstance(point.get(key), int | float)]
-    if not values or not all(0 < value < math.inf for value in values):
-        raise PlanError(Code.NOT_A_QUANTITY, f"{path}: {key}", f"is {values or 'not there'}", f"0 < {key}")
+    valid = FIGURES[key]
+    described = f"{valid.low:g} <= {key} <= {valid.high:g}"
+    values = []
+    for point in points:
+        if key not in point:
+            continue
+        number = number_within(point[key], valid)
+        if number is None:
+            raise InputError(Code.NOT_A_QUANTITY, f"{path}: {key}", f"is {point[key]!r:.40}", described)
+        values.append(number)
+    if not values:
+        raise InputError(Code.MISSING, f"{path}: {key}", "is in no point", described)
     return values
 
 

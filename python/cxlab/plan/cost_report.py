@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
+from cxlab.output import facts, write_csv
 from cxlab.plan import abstract_cost_model, plot
 from cxlab.plan.abstract_cost_model import AbstractCost
 from cxlab.plan.assumption import Assumption, Study
@@ -22,7 +22,6 @@ from cxlab.plan.output import (
     spread_json,
     tornado_csv,
     tornado_json,
-    write_csv,
 )
 from cxlab.plan.quantity import show
 from cxlab.plan.uncertainty import Bar, Grid, Spread, grid, spread, tornado
@@ -34,7 +33,7 @@ class CostReport:
     """A cost study, evaluated as far as it is asked for."""
 
     def __init__(self, cost: CostStudy, draws: int, seed: int) -> None:
-        """Evaluate the model at nominal values. Raises `PlanError` outside its domain."""
+        """Evaluate the model at nominal values. Raises `InputError` outside its domain."""
         self.cost = cost
         self.draws = draws
         self.seed = seed
@@ -83,9 +82,20 @@ class CostReport:
     def _r_c_axis(self) -> list[float]:
         return [float(y) for y in np.linspace(1.0, self.values["r_d"], POINTS)]
 
+    @property
+    def verdict(self) -> str:
+        """One sentence: whether CXL memory pays, and how sure that is."""
+        saving, model = self.model.tco_saving, self.model
+        sure = "" if self.spread is None else f"; it pays in {self.spread.chance_positive:.0%} of the draws"
+        work = f"the same work takes {percent(model.server_ratio)} of the servers"
+        if saving > 0:
+            return f"CXL memory pays: {work} and costs {percent(saving)} less{sure}."
+        return f"CXL memory does not pay: {work} and costs {percent(-saving)} more{sure}."
+
     def print(self, console: Console) -> None:
-        """Print the result for people."""
-        table = Table(show_header=False, box=None, pad_edge=False)
+        """Print the verdict, then the figures behind it."""
+        console.print(f"{self.verdict}\n", style="bold", highlight=False)
+        table = facts()
         model = self.model
         table.add_row("servers with CXL / baseline servers", f"[bold]{percent(model.server_ratio)}[/]")
         table.add_row("fewer servers", percent(1 - model.server_ratio))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cxlab.error import Code, InputError
 from cxlab.plan.abstract_cost_model import AbstractCost
 from cxlab.plan.assumption import Assumption, Study, Values
-from cxlab.plan.error import Code, PlanError
 from cxlab.plan.prices import PriceBook
 from cxlab.plan.quantity import GiB
 from cxlab.plan.server import Bill, ServerDesign, bill
@@ -37,12 +37,12 @@ class CostStudy:
     r_t: Assumption | PricedServers
 
     def __post_init__(self) -> None:
-        """Check that R_c stays at or below R_d as either moves over its interval. Raises `PlanError`."""
+        """Check that R_c stays at or below R_d as either moves over its interval. Raises `InputError`."""
         r_d, r_c = self.r_d.value, self.r_c.value
         if r_c.high > r_d.nominal or r_c.nominal > r_d.low:
             found = f"is {self.r_c.show()}, above R_d, which is {self.r_d.show()}"
             valid = f"1 <= R_c <= {r_d.low:g}, and its interval up to R_d = {r_d.nominal:g}"
-            raise PlanError(Code.OUT_OF_RANGE, f"R_c ({self.r_c.field})", found, valid)
+            raise InputError(Code.OUT_OF_RANGE, f"R_c ({self.r_c.field})", found, valid)
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -53,7 +53,7 @@ class CostStudy:
         return (*ratios, self.r_t)
 
     def model(self, values: Values) -> AbstractCost:
-        """Return the Abstract Cost Model at `values`. Raises `PlanError` outside its domain."""
+        """Return the Abstract Cost Model at `values`. Raises `InputError` outside its domain."""
         if isinstance(self.r_t, PricedServers):
             baseline, cxl = self.bills(values)
             r_t = cxl.tco / baseline.tco
@@ -67,7 +67,7 @@ class CostStudy:
         cxl = GiB(values["dram"] / values["c"])
         if not cxl <= MOST_MEMORY:
             valid = f"C with D / C <= {MOST_MEMORY:g} GiB, all that 52-bit physical addresses reach"
-            raise PlanError(Code.OUT_OF_RANGE, "C", f"gives {cxl:g} GiB of CXL memory", valid)
+            raise InputError(Code.OUT_OF_RANGE, "C", f"gives {cxl:g} GiB of CXL memory", valid)
         return bill(ServerDesign(dram, GiB(0.0)), values), bill(ServerDesign(dram, cxl), values)
 
     def study(self) -> Study:

@@ -30,9 +30,9 @@ from dataclasses import dataclass
 
 import highspy
 
+from cxlab.error import Code, InputError
 from cxlab.plan.applications import Applications
 from cxlab.plan.assumption import Study, Values
-from cxlab.plan.error import Code, PlanError
 from cxlab.plan.prices import PriceBook
 from cxlab.plan.quantity import GiB, Money
 from cxlab.plan.server import ServerDesign, bill
@@ -110,13 +110,13 @@ def cheapest(
 ) -> MixPlan:
     """Return the cheapest fleet whose servers have one of `cxl_choices` of CXL memory.
 
-    `mean_limit` bounds the mean slow-down over instances. Raises `PlanError` where no fleet meets the levels.
+    `mean_limit` bounds the mean slow-down over instances. Raises `InputError` if no fleet meets them.
     """
     asked = demands(applications, values)
     for demand in asked:
         if demand.r_c > demand.r_d:
             valid = f"1 <= r_c <= r_d = {demand.r_d:g}"
-            raise PlanError(Code.OUT_OF_RANGE, f"{demand.name}.r_c", f"is {demand.r_c:g}", valid)
+            raise InputError(Code.OUT_OF_RANGE, f"{demand.name}.r_c", f"is {demand.r_c:g}", valid)
     designs = [ServerDesign(dram, cxl) for dram in applications.dram_choices for cxl in cxl_choices]
     costs = [bill(design, values).tco for design in designs]
     program = _Program(asked, values["server.vcpus"], mean_limit)
@@ -136,6 +136,24 @@ def mix_study(applications: Applications, book: PriceBook) -> Study:
     return Study("TCO saving", (*applications.assumptions, *book.assumptions()), saving)
 
 
+#: More than anybody runs: a solver's integers end at 2^31.
+MOST_SERVERS = 1e9
+
+
+def _constrain(model: highspy.Highs, constraint: highspy.highs.highs_linear_expression) -> None:
+    """Add a constraint. Raises `InputError` for coefficients that the solver cannot weigh."""
+    try:
+        model.addConstr(constraint)
+    # The solver raises nothing narrower.
+    except Exception as error:
+        raise InputError(
+            Code.OUT_OF_RANGE,
+            "applications",
+            "figures are so far apart that no fleet can be computed",
+            "products of instances, footprint, vcpus and r_d below 1e15",
+        ) from error
+
+
 class _Program:
     """The linear program of the module's docstring; built anew for each of its two objectives."""
 
@@ -152,18 +170,18 @@ class _Program:
             most = self._most_servers(design)
             counts.append(model.addIntegral(lb=0, ub=most, obj=float(cost)))
             picks.append(model.addBinary())
-            model.addConstr(counts[-1] - most * picks[-1] <= 0)
-        model.addConstr(model.qsum(picks) == 1)
+            _constrain(model, counts[-1] - most * picks[-1] <= 0)
+        _constrain(model, model.qsum(picks) == 1)
         places = self._places(model)
         d, x = places
         dram = model.qsum(design.dram * n for design, n in zip(designs, counts, strict=True))
         cxl = model.qsum(design.cxl * n for design, n in zip(designs, counts, strict=True))
-        model.addConstr(model.qsum(a.memory * di for a, di in zip(self.asked, d, strict=True)) - dram <= 0)
-        model.addConstr(model.qsum(a.memory * xi for a, xi in zip(self.asked, x, strict=True)) - cxl <= 0)
-        model.addConstr(self._cores(model, places) - self.vcpus * model.qsum(counts) <= 0)
+        _constrain(model, model.qsum(a.memory * di for a, di in zip(self.asked, d, strict=True)) - dram <= 0)
+        _constrain(model, model.qsum(a.memory * xi for a, xi in zip(self.asked, x, strict=True)) - cxl <= 0)
+        _constrain(model, self._cores(model, places) - self.vcpus * model.qsum(counts) <= 0)
         model.minimize()
         if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            raise PlanError(
+            raise InputError(
                 Code.INFEASIBLE,
                 "fleet",
                 f"no fleet found ({model.modelStatusToString(model.getModelStatus())})",
@@ -180,12 +198,17 @@ class _Program:
         d, x = places
         slack = 1 + 1e-9  # the integer program's answer is feasible within its tolerance only
         dram, cxl = servers * design.dram * slack, servers * design.cxl * slack
-        model.addConstr(model.qsum(a.memory * di for a, di in zip(self.asked, d, strict=True)) <= dram)
-        model.addConstr(model.qsum(a.memory * xi for a, xi in zip(self.asked, x, strict=True)) <= cxl)
-        model.addConstr(self._cores(model, places) <= self.vcpus * servers * slack)
+        _constrain(model, model.qsum(a.memory * di for a, di in zip(self.asked, d, strict=True)) <= dram)
+        _constrain(model, model.qsum(a.memory * xi for a, xi in zip(self.asked, x, strict=True)) <= cxl)
+        _constrain(model, self._cores(model, places) <= self.vcpus * servers * slack)
         model.minimize(self._mean(model, places))
         if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            raise AssertionError(f"no placement on the fleet just found: {model.getModelStatus()}")
+            raise InputError(
+                Code.INFEASIBLE,
+                "fleet",
+                f"no placement on the fleet found ({model.modelStatusToString(model.getModelStatus())})",
+                "figures within a factor of 1e9 of each other: finer ones are below the solver's tolerance",
+            )
         result = []
         for a, di, xi in zip(self.asked, d, x, strict=True):
             dram_part, cxl_part = (min(max(0.0, float(model.val(v))), 1.0) for v in (di, xi))
@@ -198,6 +221,14 @@ class _Program:
         """Bound the count: with all memory in DRAM nothing is slowed, and the cores follow."""
         memory = sum(a.memory for a in self.asked)
         vcpus = sum(a.vcpus for a in self.asked)
+        servers = memory / design.dram + vcpus / self.vcpus
+        if servers > MOST_SERVERS:
+            raise InputError(
+                Code.INFEASIBLE,
+                "fleet",
+                f"it takes {servers:.3g} servers",
+                f"{MOST_SERVERS:g} servers at most",
+            )
         return math.ceil(memory / design.dram) + math.ceil(vcpus / self.vcpus)
 
     def _places(self, model: highspy.Highs) -> _Places:
@@ -205,12 +236,12 @@ class _Program:
         places: _Places = ([], [])
         for a in self.asked:
             d, x = model.addVariable(lb=0, ub=1), model.addVariable(lb=0, ub=1)
-            model.addConstr(d + x <= 1)
-            model.addConstr(a.dram_relief * d + a.cxl_relief * x >= a.r_d - a.max_slowdown)
+            _constrain(model, d + x <= 1)
+            _constrain(model, a.dram_relief * d + a.cxl_relief * x >= a.r_d - a.max_slowdown)
             places[0].append(d)
             places[1].append(x)
         if self.mean_limit is not None:
-            model.addConstr(self._mean(model, places) <= self.mean_limit)
+            _constrain(model, self._mean(model, places) <= self.mean_limit)
         return places
 
     def _weighted(

@@ -10,11 +10,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from cxlab.error import Code, InputError
+from cxlab.output import facts, table
 from cxlab.plan import plot
 from cxlab.plan.applications import Applications
 from cxlab.plan.assumption import Assumption, Origin, Provenance, Study
 from cxlab.plan.cost_report import describe
-from cxlab.plan.error import Code, PlanError
 from cxlab.plan.mix import MixPlan, cheapest, mix_study
 from cxlab.plan.output import (
     assumptions_csv,
@@ -54,7 +55,7 @@ class MixReport:
     """The cheapest fleet for a mix, and what it depends on."""
 
     def __init__(self, applications: Applications, book: PriceBook, draws: int, seed: int) -> None:
-        """Find the fleets at nominal values. Raises `PlanError` where none meets the service levels."""
+        """Find the fleets at nominal values. Raises `InputError` where none meets the service levels."""
         self.applications = applications
         self.book = book
         self.draws = draws
@@ -68,7 +69,7 @@ class MixReport:
     def _baseline(self) -> MixPlan | None:
         try:
             return cheapest(self.applications, self.values, [GiB(0.0)])
-        except PlanError as error:
+        except InputError as error:
             if error.code is Code.INFEASIBLE:
                 return None
             raise
@@ -141,28 +142,40 @@ class MixReport:
             return None
         return 1 - last_positive(saving, 0.0, 1.0, 0.001)  # at speed 0 every R_c is 1: no better than the SSD
 
+    @property
+    def verdict(self) -> str:
+        """One sentence: whether CXL memory pays."""
+        design = self.plan.design
+        if not design.cxl:
+            return "CXL memory does not pay: the cheapest fleet has none."
+        fleet = f"{design.cxl:g} GiB in each of {self.plan.servers} servers"
+        if self.saving is None:
+            return f"CXL memory is needed: {fleet} meets the service levels, and no fleet without does."
+        return f"CXL memory pays: {fleet} saves {percent(self.saving)} over the cheapest fleet without."
+
     def print(self, console: Console) -> None:
-        """Print the result for people."""
+        """Print the verdict, then the figures behind it."""
+        console.print(f"{self.verdict}\n", style="bold", highlight=False)
         money = self.book.currency
-        table = Table(show_header=False, box=None, pad_edge=False)
-        table.add_row("cheapest fleet", f"[bold]{_fleet(self.plan, money)}[/]")
+        told = facts()
+        told.add_row("cheapest fleet", f"[bold]{_fleet(self.plan, money)}[/]")
         without = "none meets the service levels" if self.baseline is None else _fleet(self.baseline, money)
-        table.add_row("without CXL memory", without)
+        told.add_row("without CXL memory", without)
         if self.saving is not None:
-            table.add_row("TCO saving", f"[bold]{percent(self.saving)}[/]")
+            told.add_row("TCO saving", f"[bold]{percent(self.saving)}[/]")
         if self.exploration is not None:
             even = self.exploration.break_even_price
             price = self._price()
             text = (
                 "none" if even is None else f"{show(even, price.dimension, money)} (nominal {price.show()})"
             )
-            table.add_row("CXL memory pays up to", text)
+            told.add_row("CXL memory pays up to", text)
             speed = self.exploration.break_even_speed
             text = "no speed" if speed is None else f"{speed:.3f} of every R_c, with its price nominal"
-            table.add_row("CXL memory pays down to", text)
+            told.add_row("CXL memory pays down to", text)
             if self.exploration.spread is not None:
-                table.add_row("all intervals at once", describe(self.exploration.spread))
-        console.print(table)
+                told.add_row("all intervals at once", describe(self.exploration.spread))
+        console.print(told)
         console.print(self._placements())
         for bar in self.exploration.bars[:5] if self.exploration else []:
             console.print(
@@ -173,14 +186,12 @@ class MixReport:
         print_assumptions(console, self.study.assumptions)
 
     def _placements(self) -> Table:
-        table = Table(title="Placement", title_justify="left", box=None, pad_edge=False)
-        table.add_column("application")
-        for title in ("main memory", "CXL memory", "SSD", "slow-down", "at most"):
-            table.add_column(title, justify="right")
+        headings = ("application", "main memory", "CXL memory", "SSD", "slow-down", "at most")
+        shown = table(headings, title="Placement", plain=True)
         for p in self.plan.placements:
             parts = (f"{100 * part:.1f} %" for part in (p.dram, p.cxl, p.slow))
-            table.add_row(p.name, *parts, f"{p.slowdown:.3f} x", f"{p.max_slowdown:.3f} x")
-        return table
+            shown.add_row(p.name, *parts, f"{p.slowdown:.3f} x", f"{p.max_slowdown:.3f} x")
+        return shown
 
     def as_json(self) -> dict[str, object]:
         """Return everything; fractions are 0..1."""

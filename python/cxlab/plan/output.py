@@ -1,73 +1,21 @@
-"""What a study leaves behind: JSON and CSV, written whole or not at all, and tables for people."""
+"""What a study leaves behind: rows of CSV, parts of the JSON, and the assumptions for people."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
+from cxlab.output import Cell, write_csv
 from cxlab.plan.assumption import Assumption, Origin
-from cxlab.plan.error import Code, PlanError
 
 if TYPE_CHECKING:  # the results this module writes; their solver is not needed to write them
     from cxlab.plan.pareto import ParetoPoint
     from cxlab.plan.uncertainty import Bar, Grid, Spread
-
-Cell = str | int | float
-
-
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Have `write` fill a file beside `path`, then put it in place. Raises `PlanError` when it cannot."""
-    part = path.with_name(
-        f".{os.getpid()}.{path.name}"
-    )  # keeps the suffix, by which matplotlib picks the format
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(part)
-        part.replace(path)
-    except OSError as error:
-        raise PlanError(
-            Code.UNREADABLE, str(path), f"{error.strerror}", "a path that can be written"
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def write_json(path: Path, content: dict[str, object]) -> None:
-    """Write JSON; numbers that are not finite become null."""
-    text = json.dumps(_finite(content), indent=2, allow_nan=False) + "\n"
-    write_whole(path, lambda part: _write_text(part, text))
-
-
-def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-    """Write CSV with a header that carries the units."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    write_whole(path, lambda part: _write_text(part, buffer.getvalue()))
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
-def _finite(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def percent(fraction: float) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cxlab.error import InputError
 from cxlab.plan.applications import Applications
 from cxlab.plan.assumption import Values
-from cxlab.plan.error import PlanError
 from cxlab.plan.mix import MixPlan, cheapest
 from cxlab.plan.quantity import GiB
 
@@ -36,7 +36,7 @@ def pareto(
             limit = 1 + (loosest.mean_slowdown - 1) * step / bounds
             try:
                 plans.append(cheapest(applications, values, choices, limit))
-            except PlanError:
+            except InputError:
                 continue  # no fleet within that bound
             finally:
                 advance()

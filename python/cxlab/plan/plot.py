@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.contour import QuadContourSet
@@ -15,16 +14,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from cxlab.bench import plot as bench_plot
+from cxlab.figure import save_each
 from cxlab.plan.assumption import Assumption
-from cxlab.plan.output import percent, write_whole
+from cxlab.plan.output import percent
 from cxlab.plan.pareto import ParetoPoint
 from cxlab.plan.quantity import Dimension, show, unit_name
 from cxlab.plan.uncertainty import Bar, Grid, Spread
 
 LOW, HIGH, INK, LOSS = "#2c7fb8", "#d95f0e", "#333333", "#b2182b"
 BACKED = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
-STYLE = {**bench_plot.STYLE, "axes.edgecolor": INK, "svg.fonttype": "none"}
+STYLE = {"axes.edgecolor": INK, "svg.fonttype": "none"}
 PERCENT = FuncFormatter(lambda fraction, _: f"{100 * fraction:.4g} %")
 MARKERS = "os^Dv<>pPX*"  # one for each design on a Pareto frontier
 NARROWEST = 0.001  # half width of an axis over which nothing changes [fraction]
@@ -43,12 +42,8 @@ class Line:
 
 def save(folder: Path, stem: str, draw: Callable[[], Figure]) -> list[Path]:
     """Draw a figure and write it as PNG and SVG; return their paths."""
-    with style.context(STYLE):
-        figure = draw()
-        paths = [folder / f"{stem}.{suffix}" for suffix in ("png", "svg")]
-        for path in paths:
-            metadata = {"Date": None} if path.suffix == ".svg" else {}
-            write_whole(path, lambda part, m=metadata: figure.savefig(part, dpi=150, metadata=m))  # type: ignore[misc]
+    paths = [folder / f"{stem}.{suffix}" for suffix in ("png", "svg")]
+    save_each(paths, draw, STYLE)
     return paths
 
 

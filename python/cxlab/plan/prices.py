@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
+from cxlab.error import Code, InputError
 from cxlab.plan.assumption import Assumption, Origin, Provenance
-from cxlab.plan.error import Code, PlanError
 from cxlab.plan.quantity import Dimension, Interval, Range, parse
 from cxlab.plan.toml_file import TomlFile
 
@@ -59,11 +59,11 @@ class Price(Enum):
 
 
 def price_of(key: str, field: str) -> Price:
-    """Find an entry by its key. Raises `PlanError` listing the valid keys."""
+    """Find an entry by its key. Raises `InputError` listing the valid keys."""
     for price in Price:
         if price.key == key:
             return price
-    raise PlanError(Code.UNKNOWN_KEY, field, f"unknown price {key!r}", ", ".join(p.key for p in Price))
+    raise InputError(Code.UNKNOWN_KEY, field, f"unknown price {key!r}", ", ".join(p.key for p in Price))
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class PriceBook:
         key, equals, text = setting.partition("=")
         field = f"--set {setting}"
         if not equals:
-            raise PlanError(
+            raise InputError(
                 Code.NOT_A_QUANTITY, field, "has no '='", "KEY=VALUE, as in power_price='0.12 USD/kWh'"
             )
         price = price_of(key.strip(), field)
@@ -104,13 +104,13 @@ class PriceBook:
 
 
 def read_price_book(path: Path) -> PriceBook:
-    """Read a price book, with the one it extends. Raises `PlanError`."""
+    """Read a price book, with the one it extends. Raises `InputError`."""
     return _read(path, ())
 
 
 def _read(path: Path, extended_by: tuple[Path, ...]) -> PriceBook:
     if path.resolve() in extended_by:
-        raise PlanError(
+        raise InputError(
             Code.CONFLICT, str(path), "extends itself", "a book that ends in one without `extends`"
         )
     file = TomlFile.read(path)
@@ -122,7 +122,7 @@ def _read(path: Path, extended_by: tuple[Path, ...]) -> PriceBook:
         base = _read(_extended(file), (*extended_by, path.resolve()))
         if base.currency != currency:
             field = file.field("", "currency")
-            raise PlanError(Code.CONFLICT, field, f"is {currency}", f"{base.currency}, as in {base.name}")
+            raise InputError(Code.CONFLICT, field, f"is {currency}", f"{base.currency}, as in {base.name}")
         entries = dict(base.entries)
     prices = file.table("price")
     for key, entry in prices.items():
@@ -131,7 +131,7 @@ def _read(path: Path, extended_by: tuple[Path, ...]) -> PriceBook:
     for price in Price:
         if price not in entries:
             valid = f"a table [price.{price.key}] with value, origin, source, date"
-            raise PlanError(Code.MISSING, f"{path}: [price.{price.key}]", "is not there", valid)
+            raise InputError(Code.MISSING, f"{path}: [price.{price.key}]", "is not there", valid)
     return PriceBook(path.stem, dated, currency, entries)
 
 
@@ -143,10 +143,10 @@ def _extended(file: TomlFile) -> Path:
 def _entry(file: TomlFile, price: Price, entry: object, currency: str) -> Assumption:
     table = f"price.{price.key}"
     if not isinstance(entry, dict):
-        raise PlanError(Code.NOT_A_QUANTITY, file.field(table, "value"), "is not a table", f"[{table}]")
+        raise InputError(Code.NOT_A_QUANTITY, file.field(table, "value"), "is not a table", f"[{table}]")
     file.check_keys(table, entry, {"value", "origin", "source", "date"})
     if "value" not in entry:
-        raise PlanError(Code.MISSING, file.field(table, "value"), "is not there", "a number with a unit")
+        raise InputError(Code.MISSING, file.field(table, "value"), "is not there", "a number with a unit")
     origins = "|".join(origin.value for origin in Origin)
     value: Interval = parse(entry["value"], price.value.dimension, file.field(table, "value"), currency)
     return Assumption(
@@ -168,9 +168,9 @@ def _entry(file: TomlFile, price: Price, entry: object, currency: str) -> Assump
 def _text(file: TomlFile, found: dict[str, object], table: str, key: str, pattern: str, valid: str) -> str:
     value = found.get(key)
     if value is None:
-        raise PlanError(Code.MISSING, file.field(table, key), "is not there", valid)
+        raise InputError(Code.MISSING, file.field(table, key), "is not there", valid)
     if not isinstance(value, str) or re.fullmatch(pattern, value) is None:
-        raise PlanError(Code.NOT_A_QUANTITY, file.field(table, key), f"is {value!r}", valid)
+        raise InputError(Code.NOT_A_QUANTITY, file.field(table, key), f"is {value!r}", valid)
     return value
 
 
@@ -186,11 +186,11 @@ def _folder() -> Path:
 
 
 def book_path(name: str | None, beside: Path | None = None) -> Path:
-    """Find a book by path or by the name of one that ships; None asks for the newest. Raises `PlanError`."""
+    """Find a book by path or by the name of one that ships; None asks for the newest. Raises `InputError`."""
     books = shipped_books()
     if name is None:
         if not books:
-            raise PlanError(
+            raise InputError(
                 Code.MISSING,
                 str(_folder()),
                 "holds no price book",
@@ -205,4 +205,4 @@ def book_path(name: str | None, beside: Path | None = None) -> Path:
         if book.stem == name:
             return book
     shipped = ", ".join(book.stem for book in books)
-    raise PlanError(Code.UNREADABLE, f"price book {name!r}", "no such file", f"a file, or one of {shipped}")
+    raise InputError(Code.UNREADABLE, f"price book {name!r}", "no such file", f"a file, or one of {shipped}")

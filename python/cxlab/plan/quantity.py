@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NewType
 
-from cxlab.plan.error import Code, PlanError
+from cxlab.error import Code, InputError
 
 GiB = NewType("GiB", float)  # 2^30 bytes
 Watts = NewType("Watts", float)
@@ -108,6 +108,17 @@ class Range:
         return text
 
 
+def number_within(value: object, valid: Range) -> float | None:
+    """Return a JSON or TOML value as a number if it is a valid one: truth values and NaN are not."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if number in valid else None
+
+
 _NUMBER = r"[-+]?(?:\d+(?:\.\d+|\.(?!\.))?|\.\d+)(?:[eE][-+]?\d+)?"
 _QUANTITY = re.compile(
     rf"^\s*(?P<first>{_NUMBER})\s*"
@@ -119,17 +130,17 @@ _QUANTITY = re.compile(
 def parse(text: str | float, dimension: Dimension, field: str, currency: str = "USD") -> Interval:
     """Read a quantity with its unit and interval into the canonical unit of `dimension`.
 
-    A bare number is accepted only where the dimension has no unit. Raises `PlanError`, naming `field`.
+    A bare number is accepted only where the dimension has no unit. Raises `InputError`, naming `field`.
     """
     match = _QUANTITY.match(str(text))
     if isinstance(text, bool) or match is None:
         valid = f"a number, LOW..HIGH or N in LOW..HIGH, then the unit ({units_of(dimension, currency)})"
-        raise PlanError(Code.NOT_A_QUANTITY, field, f"{text!r} is not a quantity", valid)
+        raise InputError(Code.NOT_A_QUANTITY, field, f"{text!r} is not a quantity", valid)
     unit = (match["unit"] or "").replace(currency, MONEY)
     factor = UNITS[dimension].get(unit)
     if factor is None:
         found = f"unit {match['unit']!r}" if match["unit"] else f"{text} has no unit"
-        raise PlanError(Code.WRONG_UNIT, field, found, f"a number in {units_of(dimension, currency)}")
+        raise InputError(Code.WRONG_UNIT, field, found, f"a number in {units_of(dimension, currency)}")
     first = float(match["first"])
     if match["to"] is not None:
         low, high = first, float(match["to"])
@@ -139,7 +150,7 @@ def parse(text: str | float, dimension: Dimension, field: str, currency: str = "
     else:
         nominal = low = high = first
     if not low <= nominal <= high:
-        raise PlanError(
+        raise InputError(
             Code.NOT_A_QUANTITY, field, f"{text!r} is out of order", "LOW..HIGH with LOW <= nominal <= HIGH"
         )
     return Interval(nominal, low, high).scaled(factor)

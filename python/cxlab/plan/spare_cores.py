@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cxlab.plan.error import Code, PlanError
+from cxlab.error import Code, InputError
 from cxlab.plan.quantity import Dimension, GiB, Range, show
 
 SOURCE = "Tang et al., EuroSys'24, section 4.3.2"
@@ -28,7 +28,7 @@ PAPER_NOTE = "20/75 is 26.67 %; the paper prints 26.77 % in the formula and 27 %
 
 @dataclass(frozen=True)
 class SpareCores:
-    """The inputs of section 4.3.2. Raises `PlanError` outside their ranges."""
+    """The inputs of section 4.3.2. Raises `InputError` outside their ranges."""
 
     ratio: float  # main memory per vCPU that the server has [GiB]
     optimal: float  # memory per vCPU that instances are sold with [GiB]
@@ -46,9 +46,9 @@ class SpareCores:
         ):
             if value not in valid:
                 found = f"is {show(value, dimension)}"
-                raise PlanError(Code.OUT_OF_RANGE, name, found, valid.describe(name, dimension, "USD"))
+                raise InputError(Code.OUT_OF_RANGE, name, found, valid.describe(name, dimension, "USD"))
         if self.ratio > self.optimal:
-            raise PlanError(
+            raise InputError(
                 Code.OUT_OF_RANGE,
                 "ratio",
                 f"is {self.ratio:g} GiB per vCPU, above optimal",

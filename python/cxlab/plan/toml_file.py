@@ -9,7 +9,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from cxlab.plan.error import Code, PlanError
+from cxlab.error import Code, InputError
 
 
 @dataclass(frozen=True)
@@ -22,22 +22,22 @@ class TomlFile:
 
     @classmethod
     def read(cls, path: Path) -> TomlFile:
-        """Read and parse. Raises `PlanError` for a file that cannot be read or is not TOML."""
+        """Read and parse. Raises `InputError` for a file that cannot be read or is not TOML."""
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-            raise PlanError(Code.UNREADABLE, str(path), f"{reason}", "a readable TOML file") from error
+            raise InputError(Code.UNREADABLE, str(path), f"{reason}", "a readable TOML file") from error
         try:
             return cls(path, text, tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            raise PlanError(Code.UNREADABLE, str(path), str(error), "a TOML file") from error
+            raise InputError(Code.UNREADABLE, str(path), str(error), "a TOML file") from error
 
     def table(self, name: str) -> dict[str, object]:
-        """Return a table. Raises `PlanError` when it is missing or not a table."""
+        """Return a table. Raises `InputError` when it is missing or not a table."""
         table = self.content.get(name)
         if not isinstance(table, dict):
-            raise PlanError(Code.MISSING, f"{self.path}: [{name}]", "is not there", f"a table [{name}]")
+            raise InputError(Code.MISSING, f"{self.path}: [{name}]", "is not there", f"a table [{name}]")
         return table
 
     def field(self, table: str, key: str, occurrence: int = 0) -> str:
@@ -60,8 +60,8 @@ class TomlFile:
         return f"[{table}] " if table else ""
 
     def check_keys(self, table: str, found: dict[str, object], valid: set[str], occurrence: int = 0) -> None:
-        """Raise `PlanError` for the first key that does not belong, listing those that do."""
+        """Raise `InputError` for the first key that does not belong, listing those that do."""
         for key in found:
             if key not in valid:
                 field = self.field(table, key, occurrence)
-                raise PlanError(Code.UNKNOWN_KEY, field, "unknown key", ", ".join(sorted(valid)))
+                raise InputError(Code.UNKNOWN_KEY, field, "unknown key", ", ".join(sorted(valid)))

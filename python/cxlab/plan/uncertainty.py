@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cxlab.error import InputError
 from cxlab.plan.assumption import Assumption, Study
-from cxlab.plan.error import PlanError
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def spread(study: Study, draws: int, seed: int) -> Spread | None:
             outcomes.append(
                 study.evaluate(nominal | {key: float(column[row]) for key, column in columns.items()})
             )
-        except PlanError:
+        except InputError:
             continue  # outside the model's domain: counted as dropped
     if not outcomes:
         return None
@@ -103,7 +103,7 @@ def grid(study: Study, x_key: str, y_key: str, x_values: Sequence[float], y_valu
         for column, x in enumerate(x_values):
             try:
                 outcome[row, column] = study.evaluate({**nominal, x_key: x, y_key: y})
-            except PlanError:
+            except InputError:
                 continue  # outside the model's domain: stays NaN
     return Grid(study.find(x_key), study.find(y_key), np.asarray(x_values), np.asarray(y_values), outcome)
 

@@ -107,8 +107,8 @@ const SYNC_ANSWERS: usize = 4;
 pub struct Header {
     magic: AtomicU64,
     capacity: AtomicU64,
-    /// process id of the consumer once it reads, 0 before: the producer watches it
-    pub consumer_pid: AtomicU32,
+    /// 1 once the consumer reads, 0 before
+    pub consumer_attached: AtomicU32,
     /// next position to write [records], the producer's
     pub head: Aligned<AtomicU64>,
     /// next position to read [records], the consumer's

@@ -1,7 +1,6 @@
 //! The process at the other end: is it alive, and how to wait for it without burning a core for long.
 
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 /// The other process has ended.
@@ -9,26 +8,34 @@ use std::time::{Duration, Instant};
 #[error("the process at the other end of the ring has ended")]
 pub struct PeerGone;
 
-/// A process, held by a descriptor so that its number cannot come to mean another.
+/// The other process, by the reading end of a pipe that only it has the writing end of.
+///
+/// A process's number would mean nothing here: each process sits in a PID namespace of its own.
 #[derive(Debug)]
 pub struct Peer(OwnedFd);
 
 impl Peer {
-    /// The process with number `pid`.
-    pub fn open(pid: u32) -> io::Result<Peer> {
-        // SAFETY: pidfd_open(2) takes a number and flags and gives a new descriptor or -1.
-        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, libc::c_long::from(pid), 0) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is new and ours.
-        Ok(Peer(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
+    /// The process behind the pipe.
+    #[must_use]
+    pub fn new(pipe: OwnedFd) -> Peer {
+        Peer(pipe)
     }
 
-    /// Whether it has not ended; a process that nobody has reaped yet has ended.
+    /// The process behind the pipe `fd`, inherited.
+    ///
+    /// # Safety
+    /// The descriptor is open, and nobody else in this process uses it.
+    #[must_use]
+    pub unsafe fn inherited(fd: RawFd) -> Peer {
+        // SAFETY: the caller says so.
+        Peer(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+
+    /// Whether it has not ended: the kernel closes the writing end with the process.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: 0, revents: 0 };
+        // Nobody writes: the only event is POLLHUP, which needs no asking for.
         // SAFETY: one valid pollfd, no waiting.
         unsafe { libc::poll(&raw mut poll, 1, 0) == 0 }
     }

@@ -10,7 +10,7 @@ use std::io::{self, BufReader, Read};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-use crate::record::{RECORD_BYTES, Words};
+use crate::words::{RECORD_BYTES, Words};
 
 /// What is decompressed at once [records].
 const BUFFER_RECORDS: usize = 1 << 12;
@@ -68,7 +68,8 @@ fn fill(mut decoder: Decoder, fills: &SyncSender<io::Result<Vec<Words>>>, emptie
     }
 }
 
-fn words(bytes: &[u8; RECORD_BYTES]) -> Words {
+/// A record's words from its bytes.
+pub fn words(bytes: &[u8; RECORD_BYTES]) -> Words {
     let both = u128::from_le_bytes(*bytes);
     [both as u64, (both >> 64) as u64]
 }

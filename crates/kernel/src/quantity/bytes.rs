@@ -82,7 +82,7 @@ impl FromStr for Bytes {
     }
 }
 
-text_with_unit!(Bytes);
+text_with_unit!(Bytes, SIZE);
 
 /// Bytes a second [B/s], never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -126,4 +126,4 @@ impl FromStr for Bandwidth {
     }
 }
 
-text_with_unit!(Bandwidth);
+text_with_unit!(Bandwidth, RATE);

@@ -69,4 +69,4 @@ impl FromStr for Frequency {
     }
 }
 
-text_with_unit!(Frequency);
+text_with_unit!(Frequency, FREQUENCY);

@@ -73,7 +73,20 @@ impl Dimension {
 
 /// Serialise as the text a person would write, deserialise through `FromStr`: configuration keeps its units.
 macro_rules! text_with_unit {
-    ($kind:ty) => {
+    ($kind:ty, $dimension:expr) => {
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $kind {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($kind).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let dimension: &super::parse::Dimension = &$dimension;
+                let units: Vec<_> = dimension.units.iter().map(|(unit, _)| *unit).collect();
+                let about = format!("a {} as in `{}`; units: {}", dimension.name, dimension.example, units.join(", "));
+                let pattern = format!("^[0-9._]+ ?({})$", units.join("|"));
+                schemars::json_schema!({ "type": "string", "pattern": pattern, "description": about })
+            }
+        }
         impl serde::Serialize for $kind {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)

@@ -5,6 +5,8 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
+use crate::order;
+
 use super::parse::{Dimension, QuantityError, text_with_unit, write_in};
 
 /// Picoseconds [ps], 64 bits: half a year of simulated time.
@@ -65,16 +67,24 @@ impl AddAssign for Time {
     }
 }
 
+/// No span is negative: a run that takes one fails at its end ([`order`]), and the span counts as zero.
 impl Sub for Time {
     type Output = Time;
+    #[inline]
     fn sub(self, other: Time) -> Time {
-        Time(self.0 - other.0)
+        if let Some(span) = self.0.checked_sub(other.0) {
+            Time(span)
+        } else {
+            order::violated("a span of time", other.0, self.0);
+            Time::ZERO
+        }
     }
 }
 
 impl SubAssign for Time {
+    #[inline]
     fn sub_assign(&mut self, other: Time) {
-        self.0 -= other.0;
+        *self = *self - other;
     }
 }
 
@@ -104,4 +114,4 @@ impl FromStr for Time {
     }
 }
 
-text_with_unit!(Time);
+text_with_unit!(Time, TIME);

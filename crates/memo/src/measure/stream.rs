@@ -1,11 +1,4 @@
-//! STREAM's four kernels, by its rules: three arrays, bytes as it counts them, the best of the repeats after the first.
-//!
-//! ```text
-//!   copy   c = a          scale  b = 3 c          add  c = a + b          triad  a = b + 3 c
-//!   16 B an element       16 B                    24 B                    24 B
-//! ```
-//! STREAM does not count the read for ownership of ordinary stores, so the memory moves up to 3/2 (copy, scale) or 4/3 (add,
-//! triad) of what is printed. The stores are ordinary: copy is kept from becoming memcpy, which may store past the caches.
+//! The STREAM benchmark: threads run its kernels over three arrays. Each kernel's best repeat after the first counts.
 //! Source: J. D. McCalpin, STREAM 5.10 (stream.c, "run rules").
 
 use crate::buffer::Buffer;
@@ -14,76 +7,14 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::report::{Point, mb_s};
 use crate::session::Session;
+use crate::stream_kernel::{GRAIN, Kernel, SCALAR};
 use crate::summary::Summary;
 use crate::team::require_cpus;
 use crate::tsc::{self, Ticks};
 use cxlab_kernel::Bytes;
-use serde::Serialize;
-use std::arch::asm;
-use std::fmt;
 use std::ops::Range;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kernel {
-    Copy,
-    Scale,
-    Add,
-    Triad,
-}
-
-const SCALAR: f64 = 3.0;
-/// Doubles of a cache line: threads share no line.
-const GRAIN: usize = 8;
-
-impl Kernel {
-    pub const ALL: [Kernel; 4] = [Kernel::Copy, Kernel::Scale, Kernel::Add, Kernel::Triad];
-
-    /// Bytes that STREAM counts for an element.
-    #[must_use]
-    pub fn bytes(self) -> u64 {
-        match self {
-            Kernel::Copy | Kernel::Scale => 16,
-            Kernel::Add | Kernel::Triad => 24,
-        }
-    }
-
-    /// Over slices of one length, a multiple of 8.
-    #[inline(never)]
-    pub fn run(self, a: &mut [f64], b: &mut [f64], c: &mut [f64]) {
-        match self {
-            Kernel::Copy => {
-                for (c, a) in c.chunks_exact_mut(GRAIN).zip(a.chunks_exact(GRAIN)) {
-                    c.copy_from_slice(a);
-                    keep_order();
-                }
-            }
-            Kernel::Scale => b.iter_mut().zip(&*c).for_each(|(b, c)| *b = SCALAR * c),
-            Kernel::Add => c.iter_mut().zip(&*a).zip(&*b).for_each(|((c, a), b)| *c = a + b),
-            Kernel::Triad => a.iter_mut().zip(&*b).zip(&*c).for_each(|((a, b), c)| *a = b + SCALAR * c),
-        }
-    }
-}
-
-impl fmt::Display for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kernel::Copy => "copy",
-            Kernel::Scale => "scale",
-            Kernel::Add => "add",
-            Kernel::Triad => "triad",
-        })
-    }
-}
-
-/// The compiler may not merge what is before with what is after, so a loop around it stays a loop.
-#[inline(always)]
-fn keep_order() {
-    // SAFETY: no instruction.
-    unsafe { asm!("", options(nostack, preserves_flags)) }
-}
 
 #[derive(Clone, Debug)]
 pub struct StreamBenchmark {

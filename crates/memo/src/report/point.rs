@@ -2,7 +2,7 @@
 
 use crate::distribution::Distribution;
 use crate::instruction::Instruction;
-use crate::measure::stream::Kernel;
+use crate::stream_kernel::Kernel;
 use crate::summary::Summary;
 use crate::traffic::Pattern;
 use cxlab_kernel::Bytes;

@@ -6,7 +6,7 @@
 use cxlab_kernel::Stream;
 
 use super::{Act, Region};
-use crate::os::VirtualLine;
+use crate::addr::VirtualLine;
 
 const ROW_LINES: u64 = 4;
 

@@ -11,14 +11,15 @@
 
 use cxlab_kernel::statistic::Latency;
 use cxlab_kernel::{Stream, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Act, Arrivals, Distribution, Keys, Region};
 use crate::addr::LINE_BYTES;
-use crate::os::VirtualLine;
+use crate::addr::VirtualLine;
 
 /// YCSB's core workloads: reads and updates 50:50, 95:5, reads only, reads and inserts 95:5.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ycsb {
     A,
@@ -27,12 +28,13 @@ pub enum Ycsb {
     D,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyValueSpec {
     pub workload: Ycsb,
     pub keys: Distribution,
     /// what a request costs on the core beside its misses: protocol, system calls, copying
+    #[schemars(with = "String")]
     pub compute: Time,
     /// requests a second that come to each thread; none: the next comes when the last is answered
     pub rate: Option<f64>,

@@ -8,13 +8,15 @@
 //! Source: Cooper et al., YCSB (SoCC 2010), ZipfianGenerator (Gray et al., SIGMOD 1994), constant 0.99.
 
 use cxlab_kernel::Stream;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// YCSB's zipfian constant.
 const THETA: f64 = 0.99;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "KeyDistribution")]
 pub enum Distribution {
     Uniform,
     Zipfian,

@@ -7,7 +7,7 @@ use cxlab_kernel::Time;
 
 use super::streaming::Streaming;
 use super::{Act, Region};
-use crate::os::VirtualLine;
+use crate::addr::VirtualLine;
 
 const SWEEP: u64 = 2048;
 const COLUMNS: u64 = 1024;

@@ -6,7 +6,7 @@
 use cxlab_kernel::Stream;
 
 use super::{Act, Region};
-use crate::os::VirtualLine;
+use crate::addr::VirtualLine;
 
 #[derive(Clone, Debug)]
 pub struct PointerRich {

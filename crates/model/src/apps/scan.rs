@@ -6,7 +6,7 @@
 use cxlab_kernel::{Stream, Time};
 
 use super::{Act, Region};
-use crate::os::VirtualLine;
+use crate::addr::VirtualLine;
 
 const LINES_A_RESULT: u64 = 4;
 const COMPUTE: Time = Time::from_ns(40);

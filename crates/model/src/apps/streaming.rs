@@ -3,7 +3,7 @@
 //! Threads begin apart from each other: programs that were started by hand are not in step.
 
 use super::{Act, Region};
-use crate::os::VirtualLine;
+use crate::addr::VirtualLine;
 
 #[derive(Clone, Debug)]
 pub struct Streaming {

@@ -15,13 +15,15 @@ use rustc_hash::FxHashMap;
 
 use crate::MachineSpec;
 use crate::addr::{Hpa, LINE_BYTES, PAGE_BYTES};
-use crate::machine::AddressRange;
+use crate::home::AddressRange;
 use crate::request::NodeId;
 use crate::translation::{AddressSpace, PageSize};
 
 const FRAME_BYTES: u64 = 2 << 20;
-/// Of each node: more than 64 buffers that no LLC holds.
+/// Of each node, at least: 64 buffers of 128 MiB.
 const NODE_BYTES: u64 = 8 << 30;
+/// For each buffer, at least: more than an array of MLC's.
+const BUFFER_BYTES: u64 = 128 << 20;
 /// Behind them on each node, for page tables: more than the PTEs of all buffers of eight nodes take.
 const TABLE_BYTES: u64 = 256 << 20;
 /// Between the first bytes of two nodes: more than any node has.
@@ -32,6 +34,8 @@ const PAGES_PER_FRAME: u64 = FRAME_BYTES / PAGE_BYTES;
 /// The frames of all nodes that are not yet dealt.
 pub struct Frames {
     nodes: Vec<Vec<u64>>,
+    /// of each node
+    node_bytes: u64,
     /// frames of each node for one buffer
     each: usize,
     /// all frames in the order of their virtual addresses
@@ -55,7 +59,8 @@ struct Part {
 
 impl Frames {
     pub fn new(spec: &MachineSpec, buffers: u16) -> Frames {
-        let frames = NODE_BYTES / FRAME_BYTES;
+        let node_bytes = NODE_BYTES.max(u64::from(buffers) * BUFFER_BYTES);
+        let frames = node_bytes / FRAME_BYTES;
         let deal = |node: usize| {
             let mut random = Stream::new(0, &format!("frames of node {node}"));
             let start = node as u64 * NODE_STRIDE;
@@ -70,12 +75,12 @@ impl Frames {
         // A buffer's frames are the last that are left, in their order.
         let each = frames as usize / usize::from(buffers);
         let order = AddressSpace::frames(nodes.iter().flat_map(|node| node.rchunks(each).flatten().copied()));
-        Frames { nodes, each, order }
+        Frames { nodes, node_bytes, each, order }
     }
 
     /// Where the frames stand in the kernels' address space, with page tables on this node.
     pub fn space(&self, tables: NodeId, size: PageSize) -> AddressSpace {
-        let base = Hpa::new(u64::from(tables.0) * NODE_STRIDE + NODE_BYTES);
+        let base = Hpa::new(u64::from(tables.0) * NODE_STRIDE + self.node_bytes);
         let space = AddressSpace::new(Rc::clone(&self.order), base, size);
         assert!(space.tables.bytes().get() <= TABLE_BYTES, "page tables of more than {TABLE_BYTES} B");
         space
@@ -84,14 +89,14 @@ impl Frames {
     pub fn ranges(&self) -> Vec<AddressRange> {
         let range = |node: usize| AddressRange {
             start: node as u64 * NODE_STRIDE,
-            length: NODE_BYTES + TABLE_BYTES,
+            length: self.node_bytes + TABLE_BYTES,
             node: node as u16,
         };
         (0..self.nodes.len()).map(range).collect()
     }
 
-    /// Deal a buffer whose pages are shared so.
-    pub fn buffer(&mut self, shares: &[(NodeId, u32)]) -> Buffer {
+    /// Deal a buffer whose pages are shared so; it has no more lines than `most`.
+    pub fn buffer(&mut self, shares: &[(NodeId, u32)], most: u64) -> Buffer {
         let part = |(node, weight): &(NodeId, u32)| {
             let frames = &mut self.nodes[usize::from(node.0)];
             let dealt = frames.split_off(frames.len() - self.each);
@@ -102,7 +107,7 @@ impl Frames {
         let round: Vec<_> = nodes.iter().enumerate().flat_map(pages).collect();
         let most_weight = nodes.iter().map(|part| part.weight).max().expect("a placement names a node");
         let rounds = self.each as u64 * PAGES_PER_FRAME / most_weight;
-        let lines = rounds * round.len() as u64 * LINES_PER_PAGE;
+        let lines = (rounds * round.len() as u64 * LINES_PER_PAGE).min(most);
         Buffer { nodes, round, lines }
     }
 }

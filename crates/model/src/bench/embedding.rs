@@ -8,7 +8,7 @@
 use cxlab_kernel::Stream;
 
 use super::buffers::Buffer;
-use crate::frontend::Action;
+use crate::feed::Action;
 
 /// One thread's queries.
 #[derive(Clone, Debug)]

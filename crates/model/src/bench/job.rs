@@ -1,6 +1,7 @@
 //! What a point is asked to do, as it crosses from the command line; checked against its machine.
 
 use cxlab_kernel::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::MachineSpec;
@@ -8,11 +9,15 @@ use crate::request::NodeId;
 use crate::translation::PageSize;
 
 /// A point of a bench.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "BenchJob")]
 pub struct Job {
     /// a shipped machine's name, or a path
     pub machine: String,
+    /// settings of the command line, each `KEY=VALUE`, that the machine is changed by
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
     /// pages of the buffers go round these nodes, so many to each
     pub placement: Vec<Share>,
     /// load threads
@@ -31,7 +36,7 @@ pub struct Job {
 }
 
 /// Pages of the buffers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Pages {
     #[serde(rename = "4KiB")]
     Kib4,
@@ -50,24 +55,39 @@ impl Pages {
 }
 
 /// A node's share of the pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "NodeWeight")]
 #[serde(deny_unknown_fields)]
 pub struct Share {
     pub node: String,
     pub weight: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Work {
     /// load threads, and perhaps a latency thread in a random chase
-    LoadedLatency { mix: Mix, store: Store, pattern: Pattern, latency_thread: bool },
+    LoadedLatency {
+        mix: Mix,
+        store: Store,
+        pattern: Pattern,
+        latency_thread: bool,
+        /// of the latency thread
+        #[serde(default)]
+        chase: ChaseOrder,
+        /// of the load threads
+        #[serde(default)]
+        isa: Isa,
+    },
     /// STREAM (McCalpin)
     Stream { kernel: StreamKernel },
     /// embedding reduction (MERCI): rows of a table gathered at random and added up
     Embedding {},
     /// one thread in a random chase over the first `size` bytes of its buffer, from warm caches (LMbench's lat_mem_rd)
-    Walk { size: Bytes },
+    Walk {
+        #[schemars(with = "String")]
+        size: Bytes,
+    },
     /// batches of 16 random accesses to flushed lines (MICRO'23, 4.1)
     Memo {
         instruction: Instruction,
@@ -77,14 +97,14 @@ pub enum Work {
 }
 
 /// Lines read to lines written at the memory, ownership reads included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
     pub reads: u32,
     pub writes: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Store {
     /// the line is read to be owned, and written back later
@@ -93,14 +113,25 @@ pub enum Store {
     NonTemporal,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
     Sequential,
     Random,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The order in which the latency thread goes through its buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ChaseOrder {
+    /// every other line of 512 KiB at random, then of the next: Intel MLC
+    #[default]
+    Blocks,
+    /// every line of the buffer at random: lat_mem_rd of LMbench, Mess
+    Buffer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamKernel {
     Copy,
@@ -109,7 +140,7 @@ pub enum StreamKernel {
     Triad,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Instruction {
     #[serde(rename = "ld")]
     Load,
@@ -126,7 +157,7 @@ pub enum Instruction {
 }
 
 /// The vectors that an access is made of; as `cxlab-memo --isa` (crates/memo/src/isa.rs).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Isa {
     /// one of 64 B, as on the processors of the papers, and where nothing is said
@@ -150,6 +181,14 @@ impl Job {
     /// The node that the page tables are on.
     pub fn page_tables(&self, spec: &MachineSpec) -> Result<NodeId, String> {
         self.page_tables.as_ref().map_or(Ok(NodeId(0)), |name| spec.node(name))
+    }
+
+    /// Arrays of all threads: load threads that store have two.
+    pub fn buffers(&self) -> u16 {
+        match self.work {
+            Work::LoadedLatency { mix, .. } if mix.writes > 0 => 2 * self.threads + 1,
+            _ => self.threads + 1,
+        }
     }
 
     /// Whether the machine can do this; the nodes of the placement by their numbers.

@@ -4,9 +4,11 @@ use cxlab_kernel::{Bytes, Stream, Time};
 
 use super::buffers::Buffer;
 use super::embedding::Embedding;
-use super::job::{Instruction, Isa, Mix, Pattern, Store, StreamKernel};
+use super::job::{Instruction, Isa, StreamKernel};
+use super::order::Order;
+use super::traffic::Traffic;
 use crate::addr::{Hpa, LINE_BYTES};
-use crate::frontend::{Action, Kernel};
+use crate::feed::{Action, Kernel};
 
 /// What a core runs.
 #[derive(Clone, Debug)]
@@ -20,13 +22,15 @@ pub enum Thread {
 }
 
 impl Thread {
-    /// What it reaches: the first lines of a buffer.
+    /// What it reaches: the first lines of a buffer, or the first of two buffers.
     fn reach(&self) -> (&Buffer, u64) {
         match self {
             Thread::Chase(Chase { buffer, .. }) => (buffer, buffer.lines().min(Chase::MOST_LINES)),
-            Thread::Traffic(Traffic { buffer, .. })
-            | Thread::Triad(Triad { buffer, .. })
-            | Thread::Memo(Memo { buffer, .. }) => (buffer, buffer.lines()),
+            Thread::Traffic(traffic) => {
+                let buffer = traffic.buffers().next().expect("a load thread has an array");
+                (buffer, buffer.lines())
+            }
+            Thread::Triad(Triad { buffer, .. }) | Thread::Memo(Memo { buffer, .. }) => (buffer, buffer.lines()),
             Thread::Walk(Walk { buffer, lines, .. }) => (buffer, *lines),
             Thread::Embedding(embedding) => (embedding.buffer(), embedding.buffer().lines()),
         }
@@ -47,8 +51,16 @@ impl Thread {
     pub fn stores(&self) -> bool {
         match self {
             Thread::Chase(_) | Thread::Memo(_) | Thread::Walk(_) | Thread::Embedding(_) => false,
-            Thread::Traffic(traffic) => traffic.mix.writes > 0 && traffic.store == Store::Ordinary,
+            Thread::Traffic(traffic) => traffic.stores(),
             Thread::Triad(_) => true,
+        }
+    }
+
+    /// Lines that it has read or written by its own account, of so many loads and stores.
+    pub fn lines_moved(&self, loads: u64, stores: u64) -> u64 {
+        match self {
+            Thread::Traffic(traffic) => traffic.lines_moved(loads, stores),
+            _ => loads,
         }
     }
 }
@@ -75,23 +87,42 @@ impl Kernel for Thread {
     }
 }
 
-/// The latency thread: each address comes from the line before, at random.
+/// The latency thread: each address comes from the line before. In Intel MLC it goes through its buffer block by block
+/// (`-D`, "random access range for latency thread", 4096): every other line of 512 KiB once, in an order that is random and
+/// the same for each block. Lines in between are left to the spatial prefetcher. In lat_mem_rd and in Mess every line of the
+/// buffer comes once, in a random order.
 #[derive(Clone, Debug)]
 pub struct Chase {
     buffer: Buffer,
-    random: Stream,
+    order: Order,
+    /// lines from one place of the order to the next
+    stride: u64,
+    count: u64,
 }
 
 impl Chase {
     /// As far as lat_mem_rd goes (CXL-DMSim figure 10): beyond all caches, within the second TLB on pages of 2 MiB.
     const MOST_LINES: u64 = (1 << 30) / LINE_BYTES;
+    /// Lines from one that is read to the next: 128 B where MLC chases at random, by a public modified copy of MLC.
+    const MLC_STRIDE: u64 = 2;
 
-    pub fn new(buffer: Buffer, random: Stream) -> Chase {
-        Chase { buffer, random }
+    /// Intel MLC's chase, by an order within blocks.
+    pub fn in_blocks(buffer: Buffer, order: Order, mut random: Stream) -> Chase {
+        let count = random.below(buffer.lines().min(Self::MOST_LINES) / Self::MLC_STRIDE);
+        Chase { buffer, order, stride: Self::MLC_STRIDE, count }
+    }
+
+    /// The chase of lat_mem_rd and of Mess.
+    pub fn over_buffer(buffer: Buffer, mut random: Stream) -> Chase {
+        let lines = buffer.lines().min(Self::MOST_LINES);
+        let order = Order::whole(lines, &mut random);
+        Chase { buffer, order, stride: 1, count: 0 }
     }
 
     fn act(&mut self) -> Action {
-        Action::Chase(self.buffer.line(self.random.below(self.buffer.lines().min(Self::MOST_LINES))))
+        let number = self.order.line(self.count) * self.stride;
+        self.count += 1;
+        Action::Chase(self.buffer.line(number % self.buffer.lines().min(Self::MOST_LINES)))
     }
 }
 
@@ -141,67 +172,6 @@ impl Walk {
         match self.begun {
             None => self.begun = Some(at),
             Some(begun) => self.time = Some(at - begun),
-        }
-    }
-}
-
-/// A load thread: loads and stores in a fixed ratio, a line each, a delay after every four (as the EuroSys'24
-/// artifact's rates at long delays show for all reads: 256 B a delay at 3.0 GHz).
-#[derive(Clone, Debug)]
-pub struct Traffic {
-    buffer: Buffer,
-    random: Stream,
-    mix: Mix,
-    store: Store,
-    pattern: Pattern,
-    delay: Time,
-    /// accesses so far
-    count: u64,
-    /// the delay after this many has been given
-    delayed: u64,
-    /// Bresenham's error: how far stores lag behind their share
-    lag: u32,
-}
-
-impl Traffic {
-    /// Accesses between two delays.
-    const BURST: u64 = 4;
-
-    pub fn new(buffer: Buffer, mut random: Stream, mix: Mix, store: Store, pattern: Pattern, delay: Time) -> Traffic {
-        let count = random.below(buffer.lines()) / Self::BURST * Self::BURST;
-        Traffic { buffer, random, mix, store, pattern, delay, count, delayed: count, lag: 0 }
-    }
-
-    /// Loads and stores in a group: an ordinary store reads its line too.
-    fn shares(&self) -> (u32, u32) {
-        let Mix { reads, writes } = self.mix;
-        match self.store {
-            Store::Ordinary => (reads - writes, writes),
-            Store::NonTemporal => (reads, writes),
-        }
-    }
-
-    #[inline]
-    fn act(&mut self) -> Action {
-        if self.delay > Time::ZERO && self.count.is_multiple_of(Self::BURST) && self.delayed != self.count {
-            self.delayed = self.count;
-            return Action::Delay(self.delay);
-        }
-        let number = match self.pattern {
-            Pattern::Sequential => self.count,
-            Pattern::Random => self.random.below(self.buffer.lines()),
-        };
-        let line = self.buffer.line(number);
-        self.count += 1;
-        let (loads, stores) = self.shares();
-        self.lag += stores;
-        if self.lag < loads + stores {
-            return Action::Load(line);
-        }
-        self.lag -= loads + stores;
-        match self.store {
-            Store::Ordinary => Action::Store(line),
-            Store::NonTemporal => Action::NonTemporal(line),
         }
     }
 }

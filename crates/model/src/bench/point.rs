@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use cxlab_kernel::Time;
 use cxlab_kernel::statistic::{Entry, Group, Value};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Threads;
@@ -11,13 +12,16 @@ use super::embedding::Embedding;
 use super::job::{Job, Work};
 use super::kernels::{Memo, Thread, Walk};
 use crate::addr::LINE_BYTES;
-use crate::machine::{Machine, PortStats, StageTimes};
-use crate::request::{NodeId, Stage};
+use crate::home::StageTimes;
+use crate::machine::{Machine, PortStats};
+use crate::mem::Stage;
+use crate::request::NodeId;
 
 type Statistics = BTreeMap<&'static str, Value>;
 
-/// One point of a curve. Bandwidths in 10^6 B/s.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// One point of a curve. Bandwidths in 10^6 B/s; null where no time was counted, as in a walk.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "BenchPoint")]
 pub struct Point {
     /// inject delay [core cycles]
     pub delay: u64,
@@ -26,9 +30,14 @@ pub struct Point {
     pub latency_ns: Option<f64>,
     /// where that latency goes; the sum is `latency_ns`
     pub stages_ns: BTreeMap<&'static str, f64>,
-    /// read and written at the memories; `stream`: as STREAM counts, without ownership reads
+    /// of the threads by their own account, a stored line that was read first twice, as Intel MLC counts; `stream`: as STREAM
+    /// counts, without ownership reads; other work: read and written at the memories
+    #[schemars(with = "Option<f64>")]
     pub bandwidth_mb_s: f64,
+    /// at the memories
+    #[schemars(with = "Option<f64>")]
     pub read_mb_s: f64,
+    #[schemars(with = "Option<f64>")]
     pub write_mb_s: f64,
     /// `embedding`: of all threads
     pub queries_per_second: Option<f64>,
@@ -42,9 +51,11 @@ pub struct Point {
 }
 
 /// A node that has moved lines.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NodePoint {
+    #[schemars(with = "Option<f64>")]
     pub read_mb_s: f64,
+    #[schemars(with = "Option<f64>")]
     pub write_mb_s: f64,
     /// of all threads' loads
     pub mean_load_latency_ns: Option<f64>,
@@ -55,7 +66,7 @@ pub struct NodePoint {
 }
 
 /// A root port with its device, or the channels of a node without.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PortPoint {
     /// share of the reads and writes that found their row open
     pub row_hit_share: Option<f64>,
@@ -65,23 +76,25 @@ pub struct PortPoint {
 }
 
 /// The link to the other socket.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SocketLinkPoint {
+    #[schemars(with = "Option<f64>")]
     pub out_utilisation: f64,
+    #[schemars(with = "Option<f64>")]
     pub back_utilisation: f64,
     pub snoop_filter_full_events: u64,
 }
 
 impl Point {
-    pub(super) fn of(job: &Job, machine: &Machine, threads: &Threads, shares: &[(NodeId, u32)]) -> Point {
+    pub(super) fn of(job: &Job, machine: &Machine, threads: &Threads, shares: &[(NodeId, u32)], moved: u64) -> Point {
         let elapsed = machine.counted();
         let rate = |lines: u64| (lines * LINE_BYTES) as f64 / elapsed.as_seconds() / 1e6;
         let nodes: BTreeMap<_, _> = shares
             .iter()
             .map(|(id, _)| (machine.spec().nodes[usize::from(id.0)].name.clone(), NodePoint::of(machine, *id)))
             .collect();
-        let sum = |of: fn(&crate::machine::NodeStats) -> u64| machine.nodes().map(|(stats, _)| of(stats)).sum::<u64>();
-        let (reads, writes) = (sum(crate::machine::NodeStats::lines_read), sum(|node| node.write_backs.get()));
+        let sum = |of: fn(&crate::home::NodeStats) -> u64| machine.nodes().map(|(stats, _)| of(stats)).sum::<u64>();
+        let (reads, writes) = (sum(crate::home::NodeStats::lines_read), sum(|node| node.write_backs.get()));
         let (loads, stages) = watched(job, machine);
         let mut point = Point {
             delay: job.delay,
@@ -102,7 +115,7 @@ impl Point {
             }),
         };
         match job.work {
-            Work::LoadedLatency { .. } => {}
+            Work::LoadedLatency { .. } => point.bandwidth_mb_s = rate(moved),
             Work::Embedding {} => point.queries_per_second = Some(queries(machine)),
             // A store is one line read for ownership and, by STREAM, one line of result.
             Work::Stream { .. } => point.bandwidth_mb_s = rate(reads),

@@ -5,8 +5,26 @@
 //!   line number + 1   | 0       | re-reference  | shared | changed         0 as a whole: an empty way
 //! ```
 
-use super::{LineState, Victim};
 use crate::addr::{Hpa, LINE_BYTES};
+
+/// A line that had to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Victim {
+    pub line: Hpa,
+    /// it was changed and its memory does not know
+    pub changed: bool,
+}
+
+/// What a cache may do with its copy of a line: MESI's states but Invalid, which is no entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineState {
+    /// others may have it: read only
+    Shared,
+    /// nobody else has it, and memory or the LLC knows all of it: may be changed
+    Exclusive,
+    /// changed here
+    Modified,
+}
 
 /// One way of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,14 +1,15 @@
 //! Geometry: capacity, ways, latency, policy; what a cache's tags are built from.
 
 use cxlab_kernel::{Bytes, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Replacement, Tags};
 use crate::addr::LINE_BYTES;
-use crate::config::{Cycles, Sourced};
+use crate::fact::{Cycles, Sourced};
 
 /// A cache that belongs to one core.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSpec {
     pub capacity: Sourced<Bytes>,
@@ -19,7 +20,7 @@ pub struct CacheSpec {
 }
 
 /// The last-level cache: slices that all cores share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LlcSpec {
     pub slices: Sourced<u32>,

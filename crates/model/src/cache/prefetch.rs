@@ -16,16 +16,18 @@
 mod stream;
 mod stride;
 
+use schemars::JsonSchema;
+
 use serde::{Deserialize, Serialize};
 
 use crate::addr::{Hpa, LINE_BYTES};
-use crate::config::Sourced;
+use crate::fact::Sourced;
 
 use stream::Streams;
 use stride::Strides;
 
 /// The prefetchers of a core, and what bounds them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrefetchSpec {
     /// whether the machine has them on
@@ -36,19 +38,13 @@ pub struct PrefetchSpec {
     pub streams: Sourced<u32>,
     /// how far a stream runs ahead of its last access [lines]
     pub stream_distance: Sourced<u32>,
-    /// L1 misses and prefetches under way beyond L2 at once [lines]
+    /// whether a line that misses L2 brings the other one of its aligned 128 bytes
+    pub pairs: Sourced<bool>,
+    /// L2 misses and prefetches under way at once [lines]
     pub superqueue: Sourced<u32>,
-    /// prefetches into the LLC alone under way at once, beside the superqueue [lines]
-    pub llc_lines: Sourced<u32>,
 }
 
 impl PrefetchSpec {
-    /// Lines that a core has under way on a stream.
-    #[must_use]
-    pub fn lines_under_way(&self) -> u32 {
-        *self.superqueue + *self.llc_lines
-    }
-
     pub fn check(&self) -> Result<(), String> {
         for (key, value) in [
             ("strides", *self.strides),
@@ -97,12 +93,13 @@ impl Iterator for Wanted {
 pub struct Prefetchers {
     strides: Strides,
     streams: Streams,
+    pairs: bool,
 }
 
 impl Prefetchers {
     pub fn new(spec: &PrefetchSpec) -> Prefetchers {
         let streams = Streams::new(*spec.streams as usize, *spec.stream_distance);
-        Prefetchers { strides: Strides::new(*spec.strides as usize), streams }
+        Prefetchers { strides: Strides::new(*spec.strides as usize), streams, pairs: *spec.pairs }
     }
 
     /// A load by the instruction at `place`: the line that it may want next.
@@ -111,18 +108,22 @@ impl Prefetchers {
         self.strides.loaded(place, line)
     }
 
-    /// An access has missed L1: the lines ahead of it.
-    pub fn missed(&mut self, line: Hpa) -> Wanted {
-        self.streams.missed(line)
+    /// L2 is looked up for a load or store: the lines ahead of it.
+    pub fn looked_up(&mut self, line: Hpa) -> Wanted {
+        self.streams.looked_up(line)
     }
 
-    /// Of the last lines wanted by [`Prefetchers::missed`], so many were not asked for: they are wanted at its next access.
+    /// L2 is looked up for a load or store: the other line of its aligned 128 bytes, if it misses.
+    #[inline]
+    pub fn pair(&self, line: Hpa, hit: bool) -> Wanted {
+        if hit || !self.pairs {
+            return Wanted::default();
+        }
+        Wanted { next: line.line_number() ^ 1, step: 1, left: 1 }
+    }
+
+    /// Of the last lines wanted by [`Prefetchers::looked_up`], so many were not asked for: they are wanted at its next access.
     pub fn refused(&mut self, count: u32) {
         self.streams.refused(count);
-    }
-
-    /// Whether a stream has come past the line, or will.
-    pub fn follows(&self, line: Hpa) -> bool {
-        self.streams.follow(line)
     }
 }

@@ -3,7 +3,7 @@
 //! L2 holds all lines of L1, so that the home agent's snoop filter, which follows L2, knows all that a core has.
 //! Assumption: Intel prints no inclusion of the two for Golden Cove.
 
-use super::{CacheSpec, LineState, Tags, Victim};
+use super::{CacheSpec, LineState, Reference, ReferenceKind, Tags, Victim};
 use crate::addr::Hpa;
 
 /// Where a line was found.
@@ -45,47 +45,69 @@ impl Private {
 
     /// Look the line up; an L2 hit brings it to L1. A store changes what it may.
     #[inline]
-    pub fn access(&mut self, line: Hpa, store: bool) -> Hit {
-        let (set1, set2) = self.sets(line);
-        if let Some(entry) = self.l1.touch(set1, line) {
-            if store {
-                if entry.state() == LineState::Shared {
-                    return Hit::Neither;
-                }
-                entry.set_state(LineState::Modified);
-            }
-            return Hit::L1;
+    pub fn access(&mut self, line: Hpa, store: bool, by: Reference) -> Hit {
+        if self.hits_l1(line, store, by) {
+            Hit::L1
+        } else if self.hits_l2(line, store, by) {
+            Hit::L2
+        } else {
+            Hit::Neither
         }
-        let Some(entry) = self.l2.touch(set2, line) else { return Hit::Neither };
+    }
+
+    /// Look the line up in L1. A store changes what it may; it misses a line that others have.
+    #[inline]
+    pub fn hits_l1(&mut self, line: Hpa, store: bool, by: Reference) -> bool {
+        let (set1, _) = self.sets(line);
+        let Some(entry) = self.l1.touch(set1, line, by) else { return false };
+        if store {
+            if entry.state() == LineState::Shared {
+                return false;
+            }
+            entry.set_state(LineState::Modified);
+        }
+        true
+    }
+
+    /// Look the line up in L2, behind a miss of L1: a hit brings it to L1.
+    #[inline]
+    pub fn hits_l2(&mut self, line: Hpa, store: bool, by: Reference) -> bool {
+        let (set1, set2) = self.sets(line);
+        let Some(entry) = self.l2.touch(set2, line, by) else { return false };
         let state = match entry.state() {
-            LineState::Shared if store => return Hit::Neither,
+            LineState::Shared if store => return false,
             LineState::Shared => LineState::Shared,
             LineState::Exclusive | LineState::Modified if store => LineState::Modified,
             LineState::Exclusive | LineState::Modified => LineState::Exclusive,
         };
-        self.bring_to_l1(set1, line, state);
-        Hit::L2
+        // A load and a store of one line may both have waited for a fill buffer.
+        match self.l1.find(set1, line) {
+            Some(above) if store => above.set_state(state),
+            Some(_) => {}
+            None => self.bring_to_l1(set1, line, state, by),
+        }
+        true
     }
 
     /// A line has come from beyond: what has to leave for it.
-    pub fn fill(&mut self, line: Hpa, state: LineState) -> Option<Victim> {
-        let victim = self.fill_l2(line, state);
+    pub fn fill(&mut self, line: Hpa, state: LineState, by: Reference) -> Option<Victim> {
+        let victim = self.fill_l2(line, state, by);
         let (set1, _) = self.sets(line);
-        match self.l1.touch(set1, line) {
+        match self.l1.touch(set1, line, by) {
             Some(entry) => entry.set_state(state),
-            None => self.bring_to_l1(set1, line, state),
+            None => self.bring_to_l1(set1, line, state, by),
         }
         victim
     }
 
     /// A prefetched line comes no nearer than L2: what has to leave for it.
-    pub fn fill_l2(&mut self, line: Hpa, state: LineState) -> Option<Victim> {
+    pub fn fill_l2(&mut self, line: Hpa, state: LineState, by: Reference) -> Option<Victim> {
         let (_, set2) = self.sets(line);
-        if let Some(entry) = self.l2.touch(set2, line) {
+        if let Some(entry) = self.l2.touch(set2, line, by) {
             entry.set_state(state);
             return None;
         }
-        let mut victim = self.l2.insert(set2, line, state)?;
+        let mut victim = self.l2.insert(set2, line, state, by)?;
         let (above, _) = self.sets(victim.line);
         let copy = self.l1.remove(above, victim.line);
         victim.changed |= copy.is_some_and(|entry| entry.state() == LineState::Modified);
@@ -139,9 +161,10 @@ impl Private {
     }
 
     /// A changed victim of L1 goes into L2, which has its line.
-    fn bring_to_l1(&mut self, set1: usize, line: Hpa, state: LineState) {
-        let Some(victim) = self.l1.insert(set1, line, state).filter(|victim| victim.changed) else { return };
+    fn bring_to_l1(&mut self, set1: usize, line: Hpa, state: LineState, by: Reference) {
+        let Some(victim) = self.l1.insert(set1, line, state, by).filter(|victim| victim.changed) else { return };
         let (_, below) = self.sets(victim.line);
-        self.l2.touch(below, victim.line).expect("L2 has what L1 has").set_state(LineState::Modified);
+        let leaves = Reference::of_core(by.core, ReferenceKind::WriteBack);
+        self.l2.touch(below, victim.line, leaves).expect("L2 has what L1 has").set_state(LineState::Modified);
     }
 }

@@ -1,19 +1,28 @@
 //! Replacement: which line of a set leaves for a new one.
 //!
-//! A policy is a file: what it remembers in a set, what a use changes, whom it names. The set is a row of
-//! [`Entry`]; LRU remembers in the order of the row, SRRIP in the entries, tree-PLRU in a word beside the row.
-//! Not modelled: policies that learn from misses of sampled sets (DIP, DRRIP) or from signatures (SHiP).
+//! ```text
+//!   hit:  Tags -- row, way, Reference --> used            miss:  Tags -- row --> victim, then -- Reference --> filled
+//! ```
+//!
+//! A policy is a file: what it remembers, what a use changes, whom it names. The set is a row of [`Entry`]. LRU remembers
+//! in the order of the row, SRRIP in the entries, tree-PLRU in a word for each set, SHiP in a signature for each line.
+//! Not modelled: policies that learn from misses of sampled sets (DIP, DRRIP).
 
 mod lru;
+mod ship;
 mod srrip;
 mod tree_plru;
+
+use schemars::JsonSchema;
 
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
+use super::reference::Reference;
+use ship::Ship;
 
 /// A replacement policy, as the host file names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Replacement {
     /// the line unused longest
@@ -22,65 +31,81 @@ pub enum Replacement {
     TreePlru,
     /// the line whose next use is predicted to be farthest
     Srrip,
+    /// SRRIP that inserts by whether lines of the same instruction were used again
+    Ship,
 }
 
 impl Replacement {
-    pub const ALL: [Replacement; 3] = [Replacement::Lru, Replacement::TreePlru, Replacement::Srrip];
+    pub const ALL: [Replacement; 4] = [Replacement::Lru, Replacement::TreePlru, Replacement::Srrip, Replacement::Ship];
 
-    /// Words beside each set that the policy needs.
-    pub(super) fn words(self) -> usize {
-        usize::from(self == Replacement::TreePlru)
-    }
-
-    /// The line in `way` was used: where it is now.
-    #[inline]
-    pub(super) fn used(self, row: &mut [Entry], word: Option<&mut u64>, way: usize) -> usize {
+    /// The policy of a cache that holds nothing.
+    pub(super) fn policy(self, sets: usize, ways: usize) -> Policy {
         match self {
-            Replacement::Lru => lru::used(row, way),
-            Replacement::TreePlru => {
-                tree_plru::used(word.expect("a tree for each set"), row.len(), way);
-                way
-            }
-            Replacement::Srrip => {
-                srrip::used(row, way);
-                way
-            }
+            Replacement::Lru => Policy::Lru,
+            Replacement::TreePlru => Policy::TreePlru(vec![0; sets].into()),
+            Replacement::Srrip => Policy::Srrip,
+            Replacement::Ship => Policy::Ship(Ship::new(sets, ways).into()),
         }
+    }
+}
+
+/// A policy, and what it remembers beside the entries.
+#[derive(Clone, Debug)]
+pub(super) enum Policy {
+    Lru,
+    /// a tree for each set
+    TreePlru(Box<[u64]>),
+    Srrip,
+    Ship(Box<Ship>),
+}
+
+impl Policy {
+    /// The line in `way` of `set` was used: where it is now.
+    #[inline]
+    pub(super) fn used(&mut self, set: usize, row: &mut [Entry], way: usize, by: Reference) -> usize {
+        match self {
+            Policy::Lru => return lru::used(row, way),
+            Policy::TreePlru(trees) => tree_plru::used(&mut trees[set], row.len(), way),
+            Policy::Srrip => srrip::used(row, way),
+            Policy::Ship(ship) => ship.used(set, row, way, by),
+        }
+        way
     }
 
     /// The way that a new line takes: an empty one, or that of the line which leaves.
     #[inline]
-    pub(super) fn victim(self, row: &mut [Entry], word: Option<&u64>) -> usize {
+    pub(super) fn victim(&mut self, set: usize, row: &mut [Entry]) -> usize {
         // LRU keeps its empty ways behind the others, where its victim is.
-        if self == Replacement::Lru {
+        if matches!(self, Policy::Lru) {
             return lru::victim(row);
         }
         if let Some(empty) = row.iter().position(|entry| entry.is_empty()) {
             return empty;
         }
         match self {
-            Replacement::Lru | Replacement::TreePlru => {
-                tree_plru::victim(*word.expect("a tree for each set"), row.len())
-            }
-            Replacement::Srrip => srrip::victim(row),
+            Policy::Lru => lru::victim(row),
+            Policy::TreePlru(trees) => tree_plru::victim(trees[set], row.len()),
+            Policy::Srrip => srrip::victim(row),
+            Policy::Ship(ship) => ship.victim(set, row),
         }
     }
 
     /// A new line has taken `way`: where it is now.
     #[inline]
-    pub(super) fn filled(self, row: &mut [Entry], word: Option<&mut u64>, way: usize) -> usize {
-        if self == Replacement::Srrip {
-            srrip::filled(row, way);
-            return way;
+    pub(super) fn filled(&mut self, set: usize, row: &mut [Entry], way: usize, by: Reference) -> usize {
+        match self {
+            Policy::Lru | Policy::TreePlru(_) => return self.used(set, row, way, by),
+            Policy::Srrip => srrip::filled(row, way),
+            Policy::Ship(ship) => ship.filled(set, row, way, by),
         }
-        self.used(row, word, way)
+        way
     }
 
     /// The line in `way` has left.
-    pub(super) fn emptied(self, row: &mut [Entry], way: usize) {
+    pub(super) fn emptied(&self, row: &mut [Entry], way: usize) {
         match self {
-            Replacement::Lru => lru::emptied(row, way),
-            Replacement::TreePlru | Replacement::Srrip => {}
+            Policy::Lru => lru::emptied(row, way),
+            Policy::TreePlru(_) | Policy::Srrip | Policy::Ship(_) => {}
         }
     }
 }

@@ -10,9 +10,11 @@
 //! (Sun et al.), 4.3 and figure 5. Intel's hash is not printed (Maurice et al., RAID 2015, found its shape on older parts);
 //! here it is Fibonacci's (Knuth vol. 3, 6.4). Not modelled: way masks (CAT, DDIO).
 
+use schemars::JsonSchema;
+
 use serde::{Deserialize, Serialize};
 
-use super::{LineState, LlcSpec, Tags, Victim};
+use super::{CoreId, LineState, LlcSpec, Reference, ReferenceKind, Tags, Victim};
 use crate::addr::Hpa;
 
 /// A slice by its place in the socket: those of cluster 0 first.
@@ -20,7 +22,7 @@ use crate::addr::Hpa;
 pub struct SliceId(pub u16);
 
 /// A sub-NUMA cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ClusterId(pub u16);
 
@@ -61,22 +63,23 @@ impl Slices {
 
     /// Whether the slice has the line; it becomes the one used last.
     #[inline]
-    pub fn touch(&mut self, slice: SliceId, line: Hpa) -> bool {
+    pub fn touch(&mut self, slice: SliceId, line: Hpa, by: Reference) -> bool {
         let set = self.set(slice, line);
-        self.tags.touch(set, line).is_some()
+        self.tags.touch(set, line, by).is_some()
     }
 
-    /// A victim of L2 comes in: what leaves for it.
-    pub fn take_in(&mut self, slice: SliceId, victim: Victim) -> Option<Victim> {
+    /// A victim of the L2 of `core` comes in: what leaves for it.
+    pub fn take_in(&mut self, slice: SliceId, victim: Victim, core: CoreId) -> Option<Victim> {
+        let by = Reference::of_core(core, ReferenceKind::WriteBack);
         let set = self.set(slice, victim.line);
-        if let Some(entry) = self.tags.touch(set, victim.line) {
+        if let Some(entry) = self.tags.touch(set, victim.line, by) {
             if victim.changed {
                 entry.set_state(LineState::Modified);
             }
             return None;
         }
         let state = if victim.changed { LineState::Modified } else { LineState::Exclusive };
-        self.tags.insert(set, victim.line, state)
+        self.tags.insert(set, victim.line, state, by)
     }
 
     /// The line leaves: whether it was here and changed.

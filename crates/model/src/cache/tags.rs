@@ -3,37 +3,17 @@
 //! A set is a row of ways; a row of 12 to 16 entries is two lines of the host's cache. Who owns the tags says which
 //! set a line belongs to: a core's caches index with the low bits, the LLC by slice and low bits.
 
-use super::entry::Entry;
-use super::replacement::Replacement;
+use super::entry::{Entry, LineState, Victim};
+use super::reference::Reference;
+use super::replacement::{Policy, Replacement};
 use crate::addr::Hpa;
-
-/// A line that had to leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Victim {
-    pub line: Hpa,
-    /// it was changed and its memory does not know
-    pub changed: bool,
-}
-
-/// What a cache may do with its copy of a line: MESI's states but Invalid, which is no entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineState {
-    /// others may have it: read only
-    Shared,
-    /// nobody else has it, and memory or the LLC knows all of it: may be changed
-    Exclusive,
-    /// changed here
-    Modified,
-}
 
 /// The lines of one cache.
 #[derive(Clone, Debug)]
 pub struct Tags {
     rows: Vec<Entry>,
-    /// a word for each set where the policy wants one
-    words: Vec<u64>,
     ways: usize,
-    policy: Replacement,
+    policy: Policy,
 }
 
 impl Tags {
@@ -42,22 +22,21 @@ impl Tags {
 
     pub(super) fn new(sets: usize, ways: u32, policy: Replacement) -> Tags {
         let ways = ways as usize;
-        Tags { rows: vec![Entry::default(); sets * ways], words: vec![0; sets * policy.words()], ways, policy }
+        Tags { rows: vec![Entry::default(); sets * ways], ways, policy: policy.policy(sets, ways) }
     }
 
     #[inline]
-    fn set(&mut self, set: usize) -> (&mut [Entry], Option<&mut u64>) {
+    fn set(&mut self, set: usize) -> (&mut [Entry], &mut Policy) {
         let start = set * self.ways;
-        (&mut self.rows[start..start + self.ways], self.words.get_mut(set))
+        (&mut self.rows[start..start + self.ways], &mut self.policy)
     }
 
     /// The line's entry if it is here; it becomes the one used last.
     #[inline]
-    pub fn touch(&mut self, set: usize, line: Hpa) -> Option<&mut Entry> {
-        let policy = self.policy;
-        let (row, word) = self.set(set);
+    pub fn touch(&mut self, set: usize, line: Hpa, by: Reference) -> Option<&mut Entry> {
+        let (row, policy) = self.set(set);
         let way = row.iter().position(|entry| entry.holds(line))?;
-        let way = policy.used(row, word, way);
+        let way = policy.used(set, row, way, by);
         Some(&mut row[way])
     }
 
@@ -75,20 +54,18 @@ impl Tags {
     }
 
     /// Let a line in that is not here: what leaves for it.
-    pub fn insert(&mut self, set: usize, line: Hpa, state: LineState) -> Option<Victim> {
+    pub fn insert(&mut self, set: usize, line: Hpa, state: LineState, by: Reference) -> Option<Victim> {
         debug_assert!(self.find(set, line).is_none(), "{line:?} is here already");
-        let policy = self.policy;
-        let (row, word) = self.set(set);
-        let way = policy.victim(row, word.as_deref());
+        let (row, policy) = self.set(set);
+        let way = policy.victim(set, row);
         let leaving = std::mem::replace(&mut row[way], Entry::new(line, state));
-        policy.filled(row, word, way);
+        policy.filled(set, row, way, by);
         leaving.victim()
     }
 
     /// The line leaves, if it is here: its entry.
     pub fn remove(&mut self, set: usize, line: Hpa) -> Option<Entry> {
-        let policy = self.policy;
-        let (row, _) = self.set(set);
+        let (row, policy) = self.set(set);
         let way = row.iter().position(|entry| entry.holds(line))?;
         let entry = std::mem::take(&mut row[way]);
         policy.emptied(row, way);

@@ -2,6 +2,10 @@
 
 use super::*;
 use crate::addr::LINE_BYTES;
+use crate::cache::{CoreId, ReferenceKind};
+
+/// A load that no instruction asks for.
+const LOAD: Reference = Reference { kind: ReferenceKind::Load, core: CoreId(0), instruction: None };
 
 fn line(number: u64) -> Hpa {
     Hpa::new(number * LINE_BYTES)
@@ -9,9 +13,9 @@ fn line(number: u64) -> Hpa {
 
 /// Touch the line in its set, or let it in: whether it was there.
 fn hit(tags: &mut Tags, set: usize, number: u64) -> bool {
-    let hit = tags.touch(set, line(number)).is_some();
+    let hit = tags.touch(set, line(number), LOAD).is_some();
     if !hit {
-        tags.insert(set, line(number), LineState::Exclusive);
+        tags.insert(set, line(number), LineState::Exclusive, LOAD);
     }
     hit
 }
@@ -20,11 +24,11 @@ fn hit(tags: &mut Tags, set: usize, number: u64) -> bool {
 fn the_line_unused_longest_leaves() {
     // Two ways, one set: a b a c evicts b (LRU by hand).
     let mut tags = Tags::new(1, 2, Replacement::Lru);
-    assert_eq!(tags.insert(0, line(1), LineState::Exclusive), None);
-    assert_eq!(tags.insert(0, line(2), LineState::Modified), None);
-    assert!(tags.touch(0, line(1)).is_some());
+    assert_eq!(tags.insert(0, line(1), LineState::Exclusive, LOAD), None);
+    assert_eq!(tags.insert(0, line(2), LineState::Modified, LOAD), None);
+    assert!(tags.touch(0, line(1), LOAD).is_some());
     let victim = Victim { line: line(2), changed: true };
-    assert_eq!(tags.insert(0, line(3), LineState::Shared), Some(victim));
+    assert_eq!(tags.insert(0, line(3), LineState::Shared, LOAD), Some(victim));
     assert!(tags.find(0, line(1)).is_some() && tags.find(0, line(2)).is_none());
 }
 
@@ -83,18 +87,18 @@ fn an_emptied_way_is_taken_before_a_line_leaves() {
             assert!(!hit(&mut tags, 0, number));
         }
         assert!(tags.remove(0, line(2)).is_some() && tags.remove(0, line(2)).is_none(), "{policy:?}");
-        assert_eq!(tags.insert(0, line(5), LineState::Exclusive), None, "{policy:?}");
+        assert_eq!(tags.insert(0, line(5), LineState::Exclusive, LOAD), None, "{policy:?}");
         assert_eq!(tags.len(), 4);
-        assert!(tags.insert(0, line(6), LineState::Exclusive).is_some(), "{policy:?}");
+        assert!(tags.insert(0, line(6), LineState::Exclusive, LOAD).is_some(), "{policy:?}");
     }
 }
 
 #[test]
 fn the_three_states_of_a_copy_are_kept_apart_from_its_line() {
     let mut tags = Tags::new(1, 1, Replacement::Srrip);
-    tags.insert(0, line(7), LineState::Exclusive);
+    tags.insert(0, line(7), LineState::Exclusive, LOAD);
     for state in [LineState::Shared, LineState::Modified, LineState::Exclusive] {
-        let entry = tags.touch(0, line(7)).unwrap();
+        let entry = tags.touch(0, line(7), LOAD).unwrap();
         entry.set_state(state);
         assert_eq!((entry.state(), entry.holds(line(7)), entry.holds(line(6))), (state, true, false));
     }

@@ -2,14 +2,20 @@
 
 use std::ops::Range;
 
-use cxlab_kernel::{Bytes, Time};
+use cxlab_kernel::{Bytes, Stream, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{HostSpec, SocketLinkSpec, Sourced};
+use super::HostSpec;
 use crate::cache::ClusterId;
-use crate::cxl::{self, ExpanderSpec};
-use crate::dram::MemorySpec;
-use crate::machine::Mesh;
+use crate::core::Core;
+use crate::cxl::LinkSpec;
+use crate::document::Fitted;
+use crate::fabric::{DeviceInterleave, ExpanderSpec, Fabric, HdmDecoders, SwitchSpec};
+use crate::fact::Sourced;
+use crate::home::{Floorplan, Mesh, Socket, SocketLinkSpec};
+use crate::media::{Memory, MemorySpec};
+use crate::mem::AccessKind;
 use crate::request::{CoreId, NodeId};
 
 /// A machine with all its references resolved.
@@ -24,6 +30,9 @@ pub struct MachineSpec {
     pub socket_link: Option<SocketLinkSpec>,
     /// node 0 first
     pub nodes: Vec<NodeSpec>,
+    /// keys of the machine's files whose values were fitted, and to what
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitted: Vec<Fitted>,
 }
 
 /// A NUMA node: where its lines are.
@@ -38,27 +47,6 @@ pub struct NodeSpec {
     pub path: Path,
 }
 
-/// Where a node's memory is, seen from the cores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Socket {
-    /// the cores' own socket
-    #[default]
-    Own,
-    /// behind the socket-to-socket link
-    Other,
-}
-
-/// Equal devices that one node is interleaved over, by an HDM decoder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DeviceInterleave {
-    /// 1, 2, 4 or 8
-    pub devices: Sourced<u8>,
-    /// bytes in a row on one device, 256 B to 16 KiB
-    pub granularity: Sourced<Bytes>,
-}
-
 /// What lies between the home agent and the cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -66,7 +54,27 @@ pub enum Path {
     /// the socket's own memory channels
     Dram { memory: MemorySpec },
     /// type-3 devices, each behind a root port of its own
-    Cxl { expander: Box<ExpanderSpec>, memory: MemorySpec, interleave: Option<DeviceInterleave> },
+    Cxl {
+        expander: Box<ExpanderSpec>,
+        memory: MemorySpec,
+        interleave: Option<DeviceInterleave>,
+        /// between root port and device, from the host on
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        switches: Vec<SwitchSpec>,
+        /// the devices are those of another node
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        share: Option<ShareSpec>,
+    },
+}
+
+/// A part of another node's devices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShareSpec {
+    /// whose devices they are: a CXL node that stands before this one in the machine file
+    pub node: String,
+    /// where this node's part of each device begins [bytes from 0]
+    pub from: Sourced<Bytes>,
 }
 
 impl MachineSpec {
@@ -77,6 +85,13 @@ impl MachineSpec {
             let names: Vec<_> = self.nodes.iter().map(|node| node.name.as_str()).collect();
             format!("machine {} has no node `{name}`; valid: {}", self.name, names.join(", "))
         })
+    }
+
+    /// What the mesh is laid out from.
+    #[must_use]
+    pub fn floorplan(&self) -> Floorplan<'_> {
+        let HostSpec { mesh, llc, cores, .. } = &self.host;
+        Floorplan { mesh, llc, cores: **cores, clusters: self.clusters() }
     }
 
     /// Sub-NUMA clusters of the socket.
@@ -122,13 +137,14 @@ impl MachineSpec {
         let alone = |memory: &MemorySpec| memory.idle_read_latency().expect("the machine has been checked");
         let (memory, path) = match &self.nodes[usize::from(node.0)].path {
             Path::Dram { memory } => (alone(memory), Time::ZERO),
-            Path::Cxl { expander, memory, .. } => {
-                let stages = expander.unloaded(cxl::AccessKind::Read);
+            Path::Cxl { expander, memory, switches, .. } => {
+                let stages = expander.unloaded(switches, AccessKind::Read);
                 (alone(memory), stages.iter().map(|(_, span)| *span).sum())
             }
         };
         let slices = self.slices(&self.nodes[usize::from(node.0)]);
-        let chip = Mesh::new(self).expect("the machine has been checked").mean_round_trip(CoreId(0), slices);
+        let chip =
+            Mesh::new(&self.floorplan()).expect("the machine has been checked").mean_round_trip(CoreId(0), slices);
         chip + mesh + self.socket_way(node) + path + memory
     }
 
@@ -138,8 +154,10 @@ impl MachineSpec {
         let spec = &self.nodes[usize::from(node.0)];
         let peak = match &spec.path {
             Path::Dram { memory } => memory.peak_gb_s(),
-            Path::Cxl { expander, memory, .. } => {
-                let link = expander.link.bound(1, 0).expect("a mix of reads alone is no empty mix");
+            Path::Cxl { expander, memory, switches, .. } => {
+                let links = switches.iter().map(|switch| &switch.link).chain([&expander.link]);
+                let bound = |link: &LinkSpec| link.bound(1, 0).expect("a mix of reads alone is no empty mix");
+                let link = links.map(bound).fold(f64::INFINITY, f64::min);
                 memory.peak_gb_s().min(link / 1e9) * f64::from(self.devices(node))
             }
         };
@@ -147,5 +165,62 @@ impl MachineSpec {
             (Some(link), Socket::Other) => peak.min(64.0 / link.serialise(*link.data).as_ns()),
             _ => peak,
         }
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !matches!(self.nodes.first().map(|node| &node.path), Some(Path::Dram { .. })) {
+            return Err("nodes: a machine has one or more, the first of them the socket's own `memory`".into());
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let wrong = |name: &str| !(1..=64).contains(&name.len()) || !name.chars().all(plain);
+        if let Some(NodeSpec { name, .. }) = self.nodes.iter().find(|node| wrong(&node.name)) {
+            return Err(format!("nodes.{name}: valid names: 1 to 64 letters, digits, `-` and `_`"));
+        }
+        self.check_sockets()?;
+        self.check_parts()
+    }
+
+    /// Whether each part can be built.
+    fn check_parts(&self) -> Result<(), String> {
+        Core::new(CoreId(0), self.host.core_parts())?;
+        for node in &self.nodes {
+            node.path.check().map_err(|cause| format!("nodes.{}: {cause}", node.name))?;
+        }
+        Ok(())
+    }
+
+    fn check_sockets(&self) -> Result<(), String> {
+        let clusters = self.clusters();
+        for NodeSpec { name, sub_numa_cluster, socket, path, .. } in &self.nodes {
+            if let Some(ClusterId(given)) = sub_numa_cluster.as_deref() {
+                if u32::from(*given) >= clusters {
+                    return Err(format!(
+                        "nodes.{name}.sub_numa_cluster = {given}; valid: below sub_numa_clusters = {clusters}"
+                    ));
+                }
+                if *socket == Socket::Other || matches!(path, Path::Cxl { .. }) {
+                    return Err(format!("nodes.{name}: only the socket's own DDR is of a sub-NUMA cluster"));
+                }
+            }
+            if *socket == Socket::Other && self.socket_link.is_none() {
+                return Err(format!("nodes.{name} is of the other socket, but there is no [socket_link]"));
+            }
+        }
+        self.socket_link.as_ref().map_or(Ok(()), SocketLinkSpec::check)
+    }
+}
+
+impl Path {
+    fn check(&self) -> Result<(), String> {
+        let (Path::Dram { memory } | Path::Cxl { memory, .. }) = self;
+        let memory = Memory::new(memory).map_err(|error| error.to_string())?;
+        if let Path::Cxl { expander, interleave, switches, .. } = self {
+            let added = Fabric::default().add_expander(expander, switches, memory, Stream::new(0, &expander.name));
+            added.map_err(|error| error.to_string())?;
+            if let Some(interleave) = interleave {
+                HdmDecoders::interleaved(interleave, expander).map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
     }
 }

@@ -2,77 +2,65 @@
 
 use cxlab_kernel::Time;
 
-use super::misses::Slot;
+use super::misses::Awaited;
 use super::window::Waiters;
 use super::{Core, Uncore};
 use crate::addr::Hpa;
-use crate::cache::{Hit, LineState, Snoop, Victim};
+use crate::cache::{Hit, LineState, Reference, Snoop, Victim};
 use crate::error::ModelError;
-use crate::request::{Level, Op};
+use crate::request::{Op, Request};
 
 impl Core {
-    /// A line has come: who waited for it; `None` if they wait on, for the right to change it.
+    /// A line has come: who waited for it, and when they have it; `None` if they wait on, for the right to change it.
     pub(super) fn line_arrived<U: Uncore>(
         &mut self,
-        line: Hpa,
-        op: Op,
-        grant: LineState,
+        request: &Request,
         now: Time,
         uncore: &mut U,
-    ) -> Result<Option<Waiters>, ModelError> {
-        let (waiters, store, slot) = self.misses.returned(line);
+    ) -> Result<Option<(Waiters, Time)>, ModelError> {
+        let Request { line, grant, by, .. } = *request;
+        let awaited @ Awaited { waiters, store, buffer } = self.misses.returned(line);
         let state = match grant {
             // A store has come while the line was on its way to be read, and others have it: ask again.
             LineState::Shared if store => {
-                self.misses.await_line(line, true, waiters, slot);
-                let key = uncore.request(self.id, line, Op::Own, now, now)?;
+                self.misses.await_line(line, awaited);
+                let key = uncore.request(by, line, Op::Own, now, now)?;
                 uncore.depart(key, now);
                 return Ok(None);
             }
             LineState::Exclusive if store => LineState::Modified,
             grant => grant,
         };
-        let victim = match op {
-            Op::Prefetch(level) if waiters.is_empty() && !store => match level {
-                Level::L2 => self.caches.fill_l2(line, state),
-                Level::Llc => Some(Victim { line, changed: false }),
-            },
-            _ => self.caches.fill(line, state),
-        };
+        let victim =
+            if buffer.is_some() { self.caches.fill(line, state, by) } else { self.caches.fill_l2(line, state, by) };
+        self.leave_superqueue(now, uncore);
         if let Some(victim) = victim {
-            uncore.victim(self.id, victim, now);
+            let takes = uncore.victim(self.id, victim, now);
+            self.evict(takes, now);
         }
-        match (slot, &mut self.prefetch) {
-            (Slot::Prefetch(level), Some(ahead)) => ahead.returned(level),
-            _ => self.buffer_returned(now, uncore),
+        // Who took its fill buffer when the line was already near finds it no sooner than in L2.
+        let ready = buffer.map_or(now, |since| now.max(since + self.timing.l2));
+        if buffer.is_some() {
+            self.misses.buffers.give_back(now);
         }
-        Ok(Some(waiters))
-    }
-
-    /// A fill buffer is free: who waits for one has it.
-    pub(super) fn buffer_returned<U: Uncore>(&mut self, now: Time, uncore: &mut U) {
-        let Some(next) = self.misses.free_buffer() else { return };
-        uncore.depart(next, now);
-        if let Some(store) = self.posted.has_buffer(next) {
-            self.stores.filled(store, now);
-        }
+        Ok(Some((waiters, ready)))
     }
 
     /// The core's own copy, if it has one, goes home.
     pub(super) fn give_up_copy<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) {
         if let Some(changed) = self.caches.snoop(line, Snoop::Invalidate) {
-            uncore.victim(self.id, Victim { line, changed }, at);
+            let _no_entry_of_its_own = uncore.victim(self.id, Victim { line, changed }, at);
         }
     }
 
     /// Whether the line is in the caches, and may be changed if it is stored to; it is touched.
-    pub(crate) fn touches(&mut self, line: Hpa, store: bool) -> bool {
-        self.caches.access(line, store) != Hit::Neither
+    pub(crate) fn touches(&mut self, line: Hpa, store: bool, by: Reference) -> bool {
+        self.caches.access(line, store, by) != Hit::Neither
     }
 
     /// Have the line in the caches as if it had been touched before time began: what left them for it.
-    pub(crate) fn warm(&mut self, line: Hpa, state: LineState) -> Option<Victim> {
-        self.caches.fill(line, state)
+    pub(crate) fn warm(&mut self, line: Hpa, state: LineState, by: Reference) -> Option<Victim> {
+        self.caches.fill(line, state, by)
     }
 
     /// What the core may do with the line, if it has it.

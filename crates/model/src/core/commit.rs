@@ -2,12 +2,13 @@
 
 use cxlab_kernel::Time;
 
+use super::cpi_stack::Oldest;
 use super::order::{Sequence, StoreNumber};
 use super::ports::Kind;
-use super::window::{Counts, Touched, Waiter, Waiters};
+use super::window::{Counts, Touched, Waiter};
 use super::{Core, Uncore};
 use crate::error::ModelError;
-use crate::frontend::{Class, Touch};
+use crate::feed::{Class, Touch};
 use crate::request::Op;
 
 impl Core {
@@ -29,10 +30,10 @@ impl Core {
         Some(complete)
     }
 
-    /// All these have what they waited for at `at`; and so has, in turn, who waits for them.
-    pub(super) fn wake<U: Uncore>(&mut self, waiters: Waiters, at: Time, uncore: &mut U) -> Result<(), ModelError> {
+    /// Completes every instruction on the lists of `awake`: what it waited for has come. Instructions that wait for one of
+    /// these are completed in turn.
+    pub(super) fn wake<U: Uncore>(&mut self, uncore: &mut U) -> Result<(), ModelError> {
         let mut lists = std::mem::take(&mut self.awake);
-        lists.push((waiters, at));
         while let Some((list, at)) = lists.pop() {
             let Some((waiter, rest)) = self.window.unlink(list) else { continue };
             lists.push((rest, at));
@@ -82,7 +83,9 @@ impl Core {
             self.commit.advance_to(complete);
             let entry = self.window.entry(sequence);
             let (units, counts, class, touches) = (entry.micro_operations, entry.counts, entry.class, entry.touches);
+            let oldest = Oldest { data_ready: entry.data_ready, complete, source: entry.source, mode: counts.mode() };
             let at = self.commit.take(units);
+            self.stack.committed(oldest, self.commit.now());
             if touches {
                 let touched = *self.window.touched(sequence);
                 self.window.commit_head(at, touched.load);

@@ -1,10 +1,11 @@
 //! Dispatch: an instruction gets its row of the window and its entries of the queues.
 
+use super::cpi_stack::Late;
 use super::order::Sequence;
 use super::window::{Counts, Entry, Touched, Waiter};
 use super::{Core, Pause, Uncore, Wait};
 use crate::error::ModelError;
-use crate::frontend::{Branch, Class, Instruction, LineAccess, Outcome, Touch};
+use crate::feed::{Branch, Class, Instruction, LineAccess, Outcome, Touch};
 
 impl Core {
     /// Dispatch an instruction, or say why not yet.
@@ -33,6 +34,10 @@ impl Core {
         }
         let units = self.timing.micro_operations(instruction.work, accesses.len());
         let at = self.front.take(units);
+        if at > self.stack.charged() && self.window.all_committed() {
+            self.stack.dispatched(at, counts.mode());
+        }
+        self.stack.late(Late::Width);
         let mut row = Entry::dispatched(at);
         (row.micro_operations, row.counts, row.class) = (units, counts, instruction.class);
         row.latency = self.timing.latency(instruction.class);
@@ -96,6 +101,7 @@ impl Core {
         if let Some(branch) = self.unguessed {
             let Some(complete) = self.window.entry(branch).complete else { return Some(Wait::Branch) };
             self.unguessed = None;
+            self.stack.late(Late::Branch);
             self.front.advance_to(complete + self.timing.refill);
         }
         let Some(at) = self.window.room_at() else {
@@ -113,8 +119,12 @@ impl Core {
         if store {
             let Some(at) = self.stores.room_at() else {
                 self.stats.lsq_full.increment();
+                self.stack.late(Late::Requests);
                 return Some(Wait::StoreQueue);
             };
+            if at > self.front.now() {
+                self.stack.late_for_stores();
+            }
             self.front.advance_to(at);
         }
         None

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::frontend::LineAccess;
+use crate::feed::LineAccess;
 
 /// A queue of lines with positions that stay.
 #[derive(Debug, Default)]

@@ -1,19 +1,20 @@
 //! Loads and the caches: from a known address to the data, or to a request.
 
-use cxlab_kernel::{Grant, Time};
+use cxlab_kernel::Time;
 
+use super::cpi_stack::Source;
 use super::forward::LastStore;
-use super::misses::Slot;
+use super::misses::{Awaited, Entering, Look, Waiting};
 use super::order::Sequence;
 use super::ports::Kind;
 use super::translate::Then;
 use super::window::{Waiter, Waiters};
 use super::{Core, Uncore};
 use crate::addr::Hpa;
-use crate::cache::Hit;
+use crate::cache::{ProgramCounter, Reference, ReferenceKind};
 use crate::error::ModelError;
-use crate::frontend::{LineAccess, Touch};
-use crate::request::Op;
+use crate::feed::{LineAccess, Touch};
+use crate::request::{Op, RequestKey};
 
 impl Core {
     /// The addresses are known: look the loads up.
@@ -26,6 +27,7 @@ impl Core {
         let prefetches = matches!(touched.touch, Touch::Prefetch | Touch::PrefetchToOwn);
         let owns = matches!(touched.touch, Touch::Locked | Touch::PrefetchToOwn);
         let op = if owns { Op::Own } else { Op::Load };
+        let (l2_hits, registers) = (self.stats.l2_hits.get(), self.stats.device_accesses.get());
         while let Some(access) = self.lines.get(touched.lines, index) {
             index += 1;
             if access.store {
@@ -51,7 +53,14 @@ impl Core {
                 None => waits += 1,
             }
         }
+        let source = match () {
+            () if waits > 0 => Source::Request,
+            () if self.stats.device_accesses.get() > registers => Source::Registers,
+            () if self.stats.l2_hits.get() > l2_hits => Source::L2,
+            () => Source::L1,
+        };
         let entry = self.window.entry(sequence);
+        entry.source = source;
         entry.data_ready = entry.data_ready.max(data_ready);
         entry.data_waits += waits;
         Ok(())
@@ -109,54 +118,130 @@ impl Core {
             self.stats.device_accesses.increment();
             return Ok(Some(at + self.timing.device_access));
         }
-        let store = op == Op::Own;
-        let hit = self.caches.access(access.line(), store);
-        let ready = match hit {
-            Hit::L1 => {
-                self.stats.l1_hits.increment();
-                Some(if matches!(waiter, Some(Waiter::Store(_))) { at } else { at + self.timing.l1 })
-            }
-            Hit::L2 => {
-                self.stats.l2_hits.increment();
-                Some(at + self.timing.l2)
-            }
-            Hit::Neither => {
-                self.miss(access.line(), op, waiter, born, at, uncore)?;
-                None
-            }
-        };
-        if self.prefetch.is_some() && op != Op::Walk {
-            self.read_ahead(access, hit, at, uncore)?;
+        let (line, store) = (access.line(), op == Op::Own);
+        let by = self.reference(access, op, waiter);
+        let hit = self.caches.hits_l1(line, store, by);
+        if self.prefetch.is_some() && op == Op::Load {
+            self.follow_stride(access, at, uncore)?;
         }
-        Ok(ready)
-    }
-
-    fn miss<U: Uncore>(
-        &mut self,
-        line: Hpa,
-        op: Op,
-        waiter: Option<Waiter>,
-        born: Time,
-        at: Time,
-        uncore: &mut U,
-    ) -> Result<(), ModelError> {
-        let store = op == Op::Own;
+        if hit {
+            self.stats.l1_hits.increment();
+            return Ok(Some(if matches!(waiter, Some(Waiter::Store(_))) { at } else { at + self.timing.l1 }));
+        }
         if let Some(waiters) = self.misses.join(line, store) {
             self.stats.merged_misses.increment();
             if let Some(waiter) = waiter {
                 *waiters = self.window.link(waiter, *waiters);
             }
-            return Ok(());
-        }
-        self.stats.misses.increment();
-        if let Some(combined) = self.combining.give_up(line) {
-            self.post_combined(combined, None, at, uncore)?;
+            return Ok(None);
         }
         let waiters = waiter.map_or_else(Waiters::default, |waiter| self.window.link(waiter, Waiters::default()));
-        self.misses.await_line(line, store, waiters, Slot::Buffer);
-        let key = uncore.request(self.id, line, op, born, at)?;
-        if self.misses.take_buffer(key, Some(line)) == Grant::Now {
-            uncore.depart(key, at);
+        let look = Look { op, by, store, waiters, born, known: at };
+        let Some(at) = self.misses.buffers.take(at) else {
+            self.misses.queue(line, look);
+            return Ok(None);
+        };
+        let ready = self.look_in_l2(line, look, at, uncore)?;
+        if ready.is_some() {
+            // The caller goes on by itself.
+            self.window.unlink(waiters);
+        }
+        Ok(ready)
+    }
+
+    /// What a look-up is to the caches: nobody waits for what an instruction only reads ahead.
+    #[inline]
+    fn reference(&self, access: LineAccess, op: Op, waiter: Option<Waiter>) -> Reference {
+        let kind = match (op, waiter) {
+            (Op::Walk, _) => return Reference::of_core(self.id, ReferenceKind::Walk),
+            (_, None) => ReferenceKind::Prefetch,
+            (Op::Own, _) => ReferenceKind::Store,
+            _ => ReferenceKind::Load,
+        };
+        Reference { kind, core: self.id, instruction: Some(ProgramCounter::new(access.place)) }
+    }
+
+    /// An L1 miss has a fill buffer at `at`: when its line is there, if L2 has it; else its waiters will be woken.
+    fn look_in_l2<U: Uncore>(
+        &mut self,
+        line: Hpa,
+        look: Look,
+        at: Time,
+        uncore: &mut U,
+    ) -> Result<Option<Time>, ModelError> {
+        let Look { op, by, store, waiters, born, known } = look;
+        let hit = self.caches.hits_l2(line, store, by);
+        let ready = hit.then(|| {
+            self.stats.l2_hits.increment();
+            let ready = at + self.timing.l2;
+            self.misses.buffers.give_back(ready);
+            ready
+        });
+        if !hit && self.misses.join_prefetch(line, look, at) {
+            self.stats.merged_misses.increment();
+        } else if !hit {
+            self.stats.misses.increment();
+            if let Some(combined) = self.combining.give_up(line) {
+                self.post_combined(combined, None, at, uncore)?;
+            }
+            self.misses.await_line(line, Awaited { waiters, store, buffer: Some(at) });
+            let op = if store { Op::Own } else { op };
+            let key = uncore.request(by, line, op, born, known)?;
+            self.enter_superqueue(key, at, uncore);
+        }
+        if self.prefetch.is_some() && op != Op::Walk {
+            self.read_ahead(line, hit, at, uncore)?;
+        }
+        Ok(ready)
+    }
+
+    /// A request leaves for the home agents as soon as the superqueue has an entry for it.
+    pub(super) fn enter_superqueue<U: Uncore>(&mut self, key: RequestKey, at: Time, uncore: &mut U) {
+        match self.misses.superqueue.take(at) {
+            Some(at) => uncore.depart(key, at),
+            None => self.misses.superqueue.wait(Entering::Request(key)),
+        }
+    }
+
+    /// A victim of L2 leaves for the LLC, which pulls it `takes` after it has an entry.
+    pub(super) fn evict(&mut self, takes: Time, at: Time) {
+        match self.misses.superqueue.take(at) {
+            Some(at) => self.misses.superqueue.give_back(at + takes),
+            None => self.misses.superqueue.wait(Entering::Victim(takes)),
+        }
+    }
+
+    /// An entry of the superqueue is free: who waits for one has it.
+    pub(super) fn leave_superqueue<U: Uncore>(&mut self, now: Time, uncore: &mut U) {
+        self.misses.superqueue.give_back(now);
+        while let Some((next, free)) = self.misses.superqueue.serve() {
+            let at = free.max(now);
+            match next {
+                Entering::Request(key) => uncore.depart(key, at),
+                Entering::Victim(takes) => self.misses.superqueue.give_back(at + takes),
+            }
+        }
+    }
+
+    /// Gives free fill buffers to the misses that wait for one. If L2 has the line by now, its waiters go on `awake`.
+    pub(super) fn serve_waiting<U: Uncore>(&mut self, now: Time, uncore: &mut U) -> Result<(), ModelError> {
+        while let Some((next, free)) = self.misses.buffers.serve() {
+            match next {
+                Waiting::Posted(key, store) => {
+                    let at = free.max(now);
+                    self.enter_superqueue(key, at, uncore);
+                    if let Some(store) = store {
+                        self.stores.filled(store, at);
+                    }
+                }
+                Waiting::Line(line) => {
+                    let look = self.misses.queued(line);
+                    let at = free.max(look.known);
+                    if let Some(ready) = self.look_in_l2(line, look, at, uncore)? {
+                        self.awake.push((look.waiters, ready));
+                    }
+                }
+            }
         }
         Ok(())
     }

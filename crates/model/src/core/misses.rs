@@ -1,105 +1,134 @@
-//! Misses under way: which lines are awaited, by whom, and the fill buffers that bound their number.
+//! Misses under way: which lines are awaited and by whom, the fill buffers and the superqueue that bound their number.
+//!
+//! ```text
+//!   L1 miss --fill buffer--> L2 look-up --miss--> superqueue --> home agent
+//!                                                     ^
+//!            prefetchers, while it has room ----------+
+//!            victims of L2, until the LLC pulls them -'
+//! ```
+//!
+//! A load or store for a line that is read ahead takes a fill buffer and waits with it. The LLC takes L2's victims, clean ones
+//! too, and each holds its entry until the home agent has pulled it. Source: Intel optimization manual (248966), Golden Cove:
+//! 16 L1D fill buffers (write-combining buffers are fill buffers, SDM vol. 3, 11.3.1), 48 outstanding L2 misses; the non-inclusive
+//! LLC as a victim cache: MICRO'23 (Sun et al.), 2.2. How long a victim holds its entry is not published (MOD-16).
 
-use cxlab_kernel::{Credits, Grant};
+use cxlab_kernel::Time;
 use rustc_hash::FxHashMap;
 
-use super::RequestKey;
+use super::order::StoreNumber;
+use super::slots::Slots;
 use super::window::Waiters;
 use crate::addr::Hpa;
-use crate::request::Level;
+use crate::cache::Reference;
+use crate::request::{Op, RequestKey};
 
-/// An awaited line.
-#[derive(Clone, Copy, Debug, Default)]
-struct Awaited {
-    waiters: Waiters,
-    /// a store waits: the line will be changed as it comes
-    store: bool,
-    slot: Slot,
-}
-
-/// What a line under way occupies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Slot {
-    /// a fill buffer, or a place in the queue for one
-    #[default]
-    Buffer,
-    /// a place of the prefetchers
-    Prefetch(Level),
-}
-
-/// A request that waits for a fill buffer.
+/// An awaited line: it is in the superqueue.
 #[derive(Clone, Copy, Debug)]
-pub struct Waiting {
-    pub key: RequestKey,
-    /// what the core awaits of it; `None` of what is posted
-    pub awaited: Option<Hpa>,
+pub struct Awaited {
+    pub waiters: Waiters,
+    /// a store waits: the line will be changed as it comes
+    pub store: bool,
+    /// since when a load or store holds a fill buffer for it; `None` of a line that nobody but a prefetcher wants
+    pub buffer: Option<Time>,
+}
+
+/// A load or store that missed L1 and looks for its line in L2 as soon as it has a fill buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    pub op: Op,
+    pub by: Reference,
+    pub store: bool,
+    pub waiters: Waiters,
+    /// since when the line is wanted
+    pub born: Time,
+    /// when its address was known
+    pub known: Time,
+}
+
+/// Who waits for a fill buffer.
+#[derive(Clone, Copy, Debug)]
+pub enum Waiting {
+    /// a load or store of this line: [`Misses::queued`]
+    Line(Hpa),
+    /// a line or flush that is posted, and the store that waits for it to leave
+    Posted(RequestKey, Option<StoreNumber>),
+}
+
+/// Who waits for an entry of the superqueue.
+#[derive(Clone, Copy, Debug)]
+pub enum Entering {
+    /// a request that leaves for the home agents then
+    Request(RequestKey),
+    /// a victim of L2, and how long the LLC takes to pull it
+    Victim(Time),
 }
 
 /// The lines that a core awaits.
 #[derive(Debug)]
 pub struct Misses {
     awaited: FxHashMap<Hpa, Awaited>,
-    buffers: Credits<Waiting>,
+    queued: FxHashMap<Hpa, Look>,
+    pub buffers: Slots<Waiting>,
+    pub superqueue: Slots<Entering>,
 }
 
 impl Misses {
-    pub fn new(fill_buffers: u32) -> Misses {
-        Misses { awaited: FxHashMap::default(), buffers: Credits::new(fill_buffers) }
+    pub fn new(fill_buffers: u32, superqueue: u32) -> Misses {
+        Misses {
+            awaited: FxHashMap::default(),
+            queued: FxHashMap::default(),
+            buffers: Slots::new(fill_buffers),
+            superqueue: Slots::new(superqueue),
+        }
     }
 
-    /// Who waits for the line, to add oneself; `None` if it is not awaited.
+    /// Who waits for the line and has, or will have, a fill buffer for it, to add oneself; `None` if nobody does.
     #[inline]
     pub fn join(&mut self, line: Hpa, store: bool) -> Option<&mut Waiters> {
-        let awaited = self.awaited.get_mut(&line)?;
+        if self.buffers.anyone_waits()
+            && let Some(look) = self.queued.get_mut(&line)
+        {
+            look.store |= store;
+            return Some(&mut look.waiters);
+        }
+        let awaited = self.awaited.get_mut(&line).filter(|awaited| awaited.buffer.is_some())?;
         awaited.store |= store;
         Some(&mut awaited.waiters)
     }
 
-    /// Await a new line, with its first waiter.
-    pub fn await_line(&mut self, line: Hpa, store: bool, waiters: Waiters, slot: Slot) {
-        let before = self.awaited.insert(line, Awaited { waiters, store, slot });
+    /// Wait for a fill buffer with a line that nobody waits for with one.
+    pub fn queue(&mut self, line: Hpa, look: Look) {
+        let before = self.queued.insert(line, look);
+        debug_assert!(before.is_none(), "{line:?} was queued already");
+        self.buffers.wait(Waiting::Line(line));
+    }
+
+    /// The line has its fill buffer.
+    pub fn queued(&mut self, line: Hpa) -> Look {
+        self.queued.remove(&line).expect("who waits for a buffer has its line in the queue")
+    }
+
+    /// Wait, with a fill buffer, for a line that is read ahead: whether it is.
+    pub fn join_prefetch(&mut self, line: Hpa, look: Look, at: Time) -> bool {
+        let Some(awaited) = self.awaited.get_mut(&line) else { return false };
+        *awaited = Awaited { waiters: look.waiters, store: look.store, buffer: Some(at) };
+        true
+    }
+
+    /// Await a new line.
+    pub fn await_line(&mut self, line: Hpa, awaited: Awaited) {
+        let before = self.awaited.insert(line, awaited);
         assert!(before.is_none(), "{line:?} was awaited already");
     }
 
-    /// Whether the line is on its way or asked for.
+    /// Whether the line is on its way.
     #[inline]
     pub fn awaits(&self, line: Hpa) -> bool {
         self.awaited.contains_key(&line)
     }
 
-    /// Take a fill buffer for the request, or let it wait for one.
-    pub fn take_buffer(&mut self, key: RequestKey, awaited: Option<Hpa>) -> Grant {
-        self.buffers.take(Waiting { key, awaited })
-    }
-
-    /// A request has returned its buffer: the one that has it now, if one waited.
-    pub fn free_buffer(&mut self) -> Option<RequestKey> {
-        self.buffers.give_back().map(|next| next.key)
-    }
-
-    /// The request that is next for a fill buffer.
-    pub fn first_waiting(&self) -> Option<Waiting> {
-        self.buffers.first_waiter()
-    }
-
-    /// The request that is next, for this line, leaves in a place of the prefetchers.
-    pub fn leave_as_prefetch(&mut self, line: Hpa, level: Level) {
-        self.buffers.dismiss();
-        self.awaited.get_mut(&line).expect("its line is awaited").slot = Slot::Prefetch(level);
-    }
-
-    /// The line is here: who waited, whether a store did, and what it occupied.
-    pub fn returned(&mut self, line: Hpa) -> (Waiters, bool, Slot) {
-        let awaited = self.awaited.remove(&line).expect("only awaited lines come");
-        (awaited.waiters, awaited.store, awaited.slot)
-    }
-
-    /// Fill buffers in use.
-    pub fn held(&self) -> u32 {
-        self.buffers.held()
-    }
-
-    pub fn waits(&self) -> u64 {
-        self.buffers.full_events()
+    /// The line is here.
+    pub fn returned(&mut self, line: Hpa) -> Awaited {
+        self.awaited.remove(&line).expect("only awaited lines come")
     }
 }

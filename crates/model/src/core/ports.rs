@@ -9,8 +9,8 @@
 
 use cxlab_kernel::Time;
 
-use crate::config::{PortSpec, PortsSpec};
-use crate::frontend::Class;
+use super::{PortSpec, PortsSpec};
+use crate::feed::Class;
 
 /// Cycles that are kept: more than lie between the oldest and the youngest ready instruction of a window.
 const CYCLES: usize = 4096;

@@ -2,17 +2,18 @@
 //!
 //! A store waits here until the line that had to leave for it has a fill buffer; a fence until all is acknowledged.
 
-use std::collections::VecDeque;
+use cxlab_kernel::Time;
 
-use cxlab_kernel::{Grant, Time};
-
+use super::cpi_stack::Late;
+use super::misses::Waiting;
 use super::order::StoreNumber;
 use super::window::Waiter;
 use super::write_combining::Combined;
-use super::{Core, Pause, RequestKey, Uncore, Wait};
+use super::{Core, Pause, Uncore, Wait};
 use crate::addr::Hpa;
+use crate::cache::{Reference, ReferenceKind};
 use crate::error::ModelError;
-use crate::frontend::LineAccess;
+use crate::feed::LineAccess;
 use crate::request::Op;
 
 /// Requests that bring no line.
@@ -21,8 +22,6 @@ pub struct Posted {
     under_way: u32,
     /// when the last one was acknowledged
     last: Time,
-    /// stores that wait for a fill buffer for what left for them, in the order of the buffers' queue
-    waiting: VecDeque<(RequestKey, StoreNumber)>,
     /// fences that wait for all that is under way
     fences: Vec<StoreNumber>,
     /// flushes and write-backs that wait for their line; they count as under way
@@ -30,15 +29,6 @@ pub struct Posted {
 }
 
 impl Posted {
-    /// `key` has a fill buffer: the store that waited for that.
-    pub fn has_buffer(&mut self, key: RequestKey) -> Option<StoreNumber> {
-        let (waiting, store) = *self.waiting.front()?;
-        (waiting == key).then(|| {
-            self.waiting.pop_front();
-            store
-        })
-    }
-
     /// When all was acknowledged, if all is.
     pub fn all_acknowledged(&self) -> Option<Time> {
         (self.under_way == 0).then_some(self.last)
@@ -101,7 +91,7 @@ impl Core {
         if op == Op::Flush {
             self.give_up_copy(line, at, uncore);
         } else if self.caches.clean(line) {
-            uncore.cleaned(line, at);
+            uncore.cleaned(self.id, line, at);
         }
         self.post(line, op, Some(store), at, uncore)
     }
@@ -146,15 +136,14 @@ impl Core {
         at: Time,
         uncore: &mut U,
     ) -> Result<bool, ModelError> {
-        let key = uncore.request(self.id, line, op, at, at)?;
+        let by = Reference::of_core(self.id, ReferenceKind::WriteBack);
+        let key = uncore.request(by, line, op, at, at)?;
         self.posted.under_way += 1;
-        if self.misses.take_buffer(key, None) == Grant::Now {
-            uncore.depart(key, at);
+        if let Some(at) = self.misses.buffers.take(at) {
+            self.enter_superqueue(key, at, uncore);
             return Ok(false);
         }
-        if let Some(store) = store {
-            self.posted.waiting.push_back((key, store));
-        }
+        self.misses.buffers.wait(Waiting::Posted(key, store));
         Ok(store.is_some())
     }
 
@@ -189,7 +178,13 @@ impl Core {
         }
         self.drain_combining(at, uncore)?;
         let left = self.stores.all_left().zip(self.posted.all_acknowledged());
-        let Some((stores, posted)) = left else { return Ok(Some(Pause::Blocked(Wait::Stores))) };
+        let Some((stores, posted)) = left else {
+            self.stack.late(Late::Requests);
+            return Ok(Some(Pause::Blocked(Wait::Stores)));
+        };
+        if stores.max(posted) > at {
+            self.stack.late_for_stores();
+        }
         self.front.advance_to(at.max(stores).max(posted));
         Ok(None)
     }

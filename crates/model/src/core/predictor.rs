@@ -11,7 +11,7 @@
 //! JILP 8 (2006). Sizes are of that paper's order; Golden Cove's are not published. Not modelled: the branch target
 //! buffer's capacity, what a wrong path fetches and touches.
 
-use crate::frontend::{Branch, Outcome};
+use crate::feed::{Branch, Outcome};
 
 /// Bits of history that each tagged table sees: a geometric series, as in the paper.
 const HISTORIES: [u32; 4] = [8, 20, 48, 120];

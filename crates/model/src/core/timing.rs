@@ -2,8 +2,8 @@
 
 use cxlab_kernel::Time;
 
-use crate::config::{HostSpec, MicroOperationsSpec};
-use crate::frontend::{Class, Work};
+use super::{CoreParts, MicroOperationsSpec};
+use crate::feed::{Class, Work};
 
 /// What the hot path adds up.
 #[derive(Clone, Debug)]
@@ -23,9 +23,9 @@ pub struct Timing {
 }
 
 impl Timing {
-    pub fn new(host: &HostSpec) -> Timing {
-        let clock = *host.core.frequency;
-        let table = &host.latency;
+    pub fn new(parts: CoreParts<'_>) -> Timing {
+        let clock = *parts.core.frequency;
+        let table = parts.latency;
         let cycles = |class| match class {
             Class::Move => 0,
             Class::Integer => table.integer.0,
@@ -36,7 +36,7 @@ impl Timing {
             Class::FloatMultiply => table.float_multiply.0,
             Class::FloatDivide => table.float_divide.0,
             // What was measured begins with the load.
-            Class::Locked => table.locked.0.saturating_sub(host.l1.latency.0),
+            Class::Locked => table.locked.0.saturating_sub(parts.l1.latency.0),
             Class::LoadFence => table.load_fence.0,
             Class::StoreFence => 0,
             Class::Fence => table.fence.0,
@@ -44,12 +44,12 @@ impl Timing {
         };
         Timing {
             period: clock.period(),
-            l1: clock.cycles(host.l1.latency.0),
-            l2: clock.cycles(host.l2.latency.0),
-            refill: clock.cycles(host.core.branch_refill.0),
-            device_access: *host.core.device_access,
+            l1: clock.cycles(parts.l1.latency.0),
+            l2: clock.cycles(parts.l2.latency.0),
+            refill: clock.cycles(parts.core.branch_refill.0),
+            device_access: *parts.core.device_access,
             latency: Class::ALL.map(|class| clock.cycles(cycles(class))),
-            micro_operations: host.micro_operations.clone(),
+            micro_operations: parts.micro_operations.clone(),
         }
     }
 

@@ -14,11 +14,10 @@ use std::collections::VecDeque;
 use cxlab_kernel::{Time, statistics};
 
 use super::window::{Waiter, Waiters};
-use super::{Core, Uncore};
+use super::{Core, CoreParts, Uncore};
 use crate::addr::Hpa;
-use crate::config::HostSpec;
 use crate::error::ModelError;
-use crate::frontend::LineAccess;
+use crate::feed::LineAccess;
 use crate::request::Op;
 use crate::translation::{Forget, Mapping, Page, Tlb};
 
@@ -90,11 +89,11 @@ pub struct Translation {
 }
 
 impl Translation {
-    pub fn new(host: &HostSpec) -> Translation {
+    pub fn new(parts: CoreParts<'_>) -> Translation {
         Translation {
-            tlb: Tlb::new(&host.tlb),
-            second: host.core.frequency.cycles(host.tlb.second_latency.0),
-            idle: vec![Time::ZERO; *host.tlb.walkers as usize],
+            tlb: Tlb::new(parts.tlb),
+            second: parts.core.frequency.cycles(parts.tlb.second_latency.0),
+            idle: vec![Time::ZERO; *parts.tlb.walkers as usize],
             walks: Vec::new(),
             queue: VecDeque::new(),
             stats: TranslationStats::default(),
@@ -231,7 +230,8 @@ impl Core {
         walks[place].read += 1;
     }
 
-    /// The entry that a walk waited for has come at `at`. Who has what it waited for is put on `awake`.
+    /// Continues a walk whose entry has come at `at`. Accesses whose translation is complete go on `awake`. A walk that
+    /// joined a miss under way may be called before its own beginning: it then reads on from its beginning.
     pub(super) fn entry_came<U: Uncore>(
         &mut self,
         place: usize,
@@ -240,7 +240,7 @@ impl Core {
         uncore: &mut U,
     ) -> Result<(), ModelError> {
         self.has_read(place);
-        let (mut place, mut begins) = (place, at);
+        let (mut place, mut begins) = (place, at.max(self.translation.walks[place].asked));
         while let Some(done) = self.walk_on(place, begins, uncore)? {
             self.translation.end(place, done);
             self.go_on_behind(place, done, awake, uncore)?;

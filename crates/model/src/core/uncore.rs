@@ -2,11 +2,10 @@
 
 use cxlab_kernel::Time;
 
-use super::RequestKey;
 use crate::addr::Hpa;
-use crate::cache::Victim;
+use crate::cache::{Reference, Victim};
 use crate::error::ModelError;
-use crate::request::{CoreId, Level, Op};
+use crate::request::{CoreId, Op, RequestKey};
 use crate::translation::{Mapping, PageId};
 
 /// What a core needs of the machine around it.
@@ -16,15 +15,15 @@ pub trait Uncore {
     /// Call [`Core::run`] again at `at`.
     fn resume(&mut self, core: CoreId, at: Time);
     /// A line is wanted since `born`, its address is translated at `at`; it waits for a fill buffer.
-    fn request(&mut self, core: CoreId, line: Hpa, op: Op, born: Time, at: Time) -> Result<RequestKey, ModelError>;
+    fn request(&mut self, by: Reference, line: Hpa, op: Op, born: Time, at: Time) -> Result<RequestKey, ModelError>;
     /// How page tables map a page.
     fn mapping(&self, page: PageId) -> Mapping;
     /// The request has its fill buffer and leaves the core.
     fn depart(&mut self, key: RequestKey, at: Time);
-    /// Whether nothing should be read ahead to this level: the line has no memory, or its home agents are too full.
-    fn congested(&self, line: Hpa, level: Level) -> bool;
+    /// Whether the line should not be read ahead: it has no memory, or its home agents have no free entry.
+    fn congested(&self, line: Hpa) -> bool;
     /// A core's changed line becomes known to the LLC; the core keeps it.
-    fn cleaned(&mut self, line: Hpa, at: Time);
-    /// A line has left the core's caches.
-    fn victim(&mut self, core: CoreId, victim: Victim, at: Time);
+    fn cleaned(&mut self, core: CoreId, line: Hpa, at: Time);
+    /// A line has left the core's caches: how long it takes until the LLC pulls it.
+    fn victim(&mut self, core: CoreId, victim: Victim, at: Time) -> Time;
 }

@@ -12,10 +12,11 @@ use std::num::NonZeroU32;
 
 use cxlab_kernel::Time;
 
+use super::cpi_stack::{Mode, Source};
 use super::forward::LastStore;
 use super::lines::Span;
 use super::order::{Sequence, StoreNumber};
-use crate::frontend::{Class, RegisterSet, Touch};
+use crate::feed::{Class, RegisterSet, Touch};
 
 /// Who waits for a value, and what for.
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +33,6 @@ pub enum Waiter {
 /// A list of waiters, in the arena of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waiters(Option<NonZeroU32>);
-
-impl Waiters {
-    pub fn is_empty(self) -> bool {
-        self.0.is_none()
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Link {
@@ -68,6 +63,8 @@ pub struct Entry {
     pub counts: Counts,
     /// it has lines, or an entry of a queue: see [`Touched`]
     pub touches: bool,
+    /// where its data is from
+    pub source: Source,
 }
 
 /// What a row is counted as when it is committed.
@@ -83,6 +80,16 @@ impl Counts {
     /// What an instruction, or the first part of one, is counted as.
     pub fn of(kernel: bool) -> Counts {
         if kernel { Counts::Kernel } else { Counts::User }
+    }
+
+    /// The processor's mode, where it is said.
+    #[inline]
+    pub fn mode(self) -> Option<Mode> {
+        match self {
+            Counts::User => Some(Mode::User),
+            Counts::Kernel => Some(Mode::Kernel),
+            Counts::Part => None,
+        }
     }
 }
 
@@ -130,6 +137,7 @@ const EMPTY: Entry = Entry {
     micro_operations: 1,
     counts: Counts::User,
     touches: false,
+    source: Source::None,
 };
 
 impl Entry {
@@ -169,6 +177,11 @@ impl Window {
     pub fn touched(&mut self, sequence: Sequence) -> &mut Touched {
         let place = sequence as usize & (self.touched.len() - 1);
         &mut self.touched[place]
+    }
+
+    /// Loads that have been committed since the beginning.
+    pub fn loads_committed(&self) -> u64 {
+        self.loads_committed
     }
 
     #[inline]

@@ -14,10 +14,11 @@
 //! Source: CXL 2.0, 3.3.2 (QoS telemetry for memory).
 
 use cxlab_kernel::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CxlError;
-use crate::config::Sourced;
+use crate::fact::Sourced;
 
 /// The load that a response reports, two bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +30,7 @@ pub enum DevLoad {
 }
 
 /// From which occupancy of its queue on a device reports which load [0..1].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DevLoadSpec {
     pub optimal: Sourced<f64>,
@@ -38,7 +39,7 @@ pub struct DevLoadSpec {
 }
 
 impl DevLoadSpec {
-    pub(super) fn check(&self) -> Result<(), CxlError> {
+    pub fn check(&self) -> Result<(), CxlError> {
         let (optimal, moderate, severe) = (*self.optimal, *self.moderate, *self.severe);
         let keys = [
             ("device.dev_load.optimal", optimal),
@@ -86,7 +87,7 @@ impl Thresholds {
 }
 
 /// How a host reacts to DevLoad; a host that ignores it has none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThrottleSpec {
     /// one decision each [ns], on the highest load reported in it
@@ -96,7 +97,7 @@ pub struct ThrottleSpec {
 }
 
 impl ThrottleSpec {
-    pub(super) fn check(&self, response_fifo: u32) -> Result<(), CxlError> {
+    pub fn check(&self, response_fifo: u32) -> Result<(), CxlError> {
         let floor = *self.floor;
         if floor == 0 {
             return Err(CxlError::Zero { key: "throttle.floor" });

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use cxlab_kernel::Time;
 
-use super::{Occupied, Tag};
+use crate::mem::{AccessKind, Tag};
 
 /// Entries, each with a note `N` that it brings back.
 #[derive(Clone, Debug)]
@@ -160,6 +160,42 @@ impl Gate {
 
     pub fn occupied(&self, now: Time) -> Occupied {
         Occupied { used: self.entries.used_at(now), waiting: self.waiting.len() as u32 }
+    }
+}
+
+/// A buffer at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occupied {
+    /// entries that are not free
+    pub used: u32,
+    /// requests that wait for one
+    pub waiting: u32,
+}
+
+/// One value for reads, one for writes.
+#[derive(Debug)]
+pub struct ByKind<T> {
+    read: T,
+    write: T,
+}
+
+impl<T> ByKind<T> {
+    pub fn new(read: T, write: T) -> Self {
+        ByKind { read, write }
+    }
+
+    pub fn at(&self, kind: AccessKind) -> &T {
+        match kind {
+            AccessKind::Read => &self.read,
+            AccessKind::Write => &self.write,
+        }
+    }
+
+    pub fn of(&mut self, kind: AccessKind) -> &mut T {
+        match kind {
+            AccessKind::Read => &mut self.read,
+            AccessKind::Write => &mut self.write,
+        }
     }
 }
 

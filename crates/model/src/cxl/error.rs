@@ -53,16 +53,17 @@ pub enum CxlError {
     Overlap { first: u64, second: u64 },
     #[error("CXL018: an HDM decoder names target {target}, but there are {devices} devices, counted from 0")]
     NoSuchTarget { target: u8, devices: usize },
-    #[error("CXL020: {file}: {message}")]
-    Unreadable { file: String, message: String },
     #[error("CXL021: a link of x{most_lanes} at {most_rate} GT/s cannot be trained to x{lanes} at {rate} GT/s")]
     Retraining { lanes: u64, rate: u64, most_lanes: u64, most_rate: u64 },
-    #[error("{cause} (in {file})")]
-    InFile { file: String, cause: Box<CxlError> },
+    #[error("CXL022: {switches} switches between root port and device; valid: 0 to {most}")]
+    Switches { switches: usize, most: usize },
 }
 
 /// Queues and credits of zero let nothing pass.
-pub(super) fn not_zero(values: &[(&'static str, u32)]) -> Result<(), CxlError> {
+///
+/// # Errors
+/// `CXL001` names the first that is zero.
+pub fn not_zero(values: &[(&'static str, u32)]) -> Result<(), CxlError> {
     match values.iter().find(|(_, value)| *value == 0) {
         Some((key, _)) => Err(CxlError::Zero { key }),
         None => Ok(()),

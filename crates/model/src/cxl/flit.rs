@@ -15,10 +15,11 @@
 //! Source: CXL 2.0, 4.2.2 (flit), 4.2.3 (slot formats); the arithmetic is checked in tests/cxl.
 
 use cxlab_kernel::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::CxlError;
-use crate::config::Sourced;
+use super::{Class, CxlError};
+use crate::fact::Sourced;
 
 /// Slots in a flit.
 pub const SLOTS: u8 = 4;
@@ -26,7 +27,7 @@ pub const SLOTS: u8 = 4;
 pub const FLIT_BITS: u64 = 68 * 8;
 
 /// Lanes of a link; x1 and x2 are what a wider one falls back to (CXL 2.0, chapter 6: degraded modes).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Lanes {
     #[serde(rename = "x1")]
     X1,
@@ -54,7 +55,7 @@ impl Lanes {
 }
 
 /// Transfers a second on a lane; 8 GT/s is a degraded mode (CXL 2.0, chapter 6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum LinkRate {
     #[serde(rename = "8 GT/s")]
     Gt8,
@@ -96,7 +97,7 @@ impl<'de> Deserialize<'de> for LinkRate {
 }
 
 /// What the physical layer adds to the bits of flits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Encoding {
     /// two bits of sync header for 128 (PCIe 5.0, 4.2.2)
     #[serde(rename = "128b/130b")]
@@ -138,10 +139,16 @@ impl FlitClock {
     pub const fn flits(self, count: u64) -> Time {
         Time::from_ps((self.flit_fs * count + 500) / 1000)
     }
+
+    /// How long a message of `class` is on a wire that is idle, without errors.
+    #[must_use]
+    pub fn message(self, class: Class) -> Time {
+        self.flits(u64::from((1 + class.data_slots()).div_ceil(SLOTS)))
+    }
 }
 
 /// How a device shares header slots; its link layer decides, and vendors differ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PackingSpec {
     /// S2M DRS headers in one header slot [1..=3]

@@ -11,7 +11,7 @@
 //!
 //! Source: CXL 2.0, 3.3.3 (M2S Req), 3.3.4 (M2S RwD), 3.3.5 (S2M NDR), 3.3.6 (S2M DRS): the tables of opcodes.
 
-use super::AccessKind;
+use crate::mem::AccessKind;
 
 /// Requests without data, master to subordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

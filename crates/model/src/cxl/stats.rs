@@ -1,24 +1,7 @@
-//! What a CXL path counts: each declared once, with unit and description.
-//!
-//! Occupancies are Little's: the sum of residence times over the elapsed time is the mean number resident.
+//! What one direction of a link counts: each declared once, with unit and description.
 
-use cxlab_kernel::statistic::{Entry, Group, Span, Unit, Value};
+use cxlab_kernel::statistic::{Entry, Group, Unit, Value};
 use cxlab_kernel::{Time, statistics};
-
-statistics! {
-    /// The host's end.
-    pub struct RootPortStats {
-        requests: Counter [Requests] "requests taken from the home agent",
-        full: Counter [Events] "requests that found the request or response FIFO full (bridge full events)",
-        wait: Span [Nanoseconds] "mean wait for FIFO entries, of all requests",
-        request_fifo: Span [Nanoseconds] "mean residence in the request FIFO",
-        response_fifo: Span [Nanoseconds] "mean time a response FIFO entry is reserved for a read",
-        req_credit_waits: Counter [Events] "M2S Req messages that waited for a credit",
-        rwd_credit_waits: Counter [Events] "M2S RwD messages that waited for a credit",
-        credit_wait: Span [Nanoseconds] "mean wait for a credit, of those that waited",
-        throttled: Counter [Events] "times that DevLoad made the host reduce its requests in flight",
-    }
-}
 
 statistics! {
     /// One direction of the link.
@@ -34,36 +17,6 @@ statistics! {
     }
 }
 
-statistics! {
-    /// The type-3 device.
-    pub struct DeviceStats {
-        reads: Counter [Requests] "M2S Req received",
-        writes: Counter [Requests] "M2S RwD received",
-        read_queue_full: Counter [Events] "reads that found the read queue full",
-        write_queue_full: Counter [Events] "writes that found the write queue full",
-        queue_wait: Span [Nanoseconds] "mean wait for a queue entry, of all requests",
-        read_queue: Span [Nanoseconds] "mean residence in the read queue, media and response packing included",
-        write_queue: Span [Nanoseconds] "mean residence in the write queue, media and response packing included",
-        response_time: Latency [Nanoseconds] "from the request's last flit in to the response's last flit out",
-        drs_credit_waits: Counter [Events] "S2M DRS messages that waited for a credit",
-        ndr_credit_waits: Counter [Events] "S2M NDR messages that waited for a credit",
-        light_load: Counter [Requests] "responses with DevLoad light load",
-        optimal_load: Counter [Requests] "responses with DevLoad optimal load",
-        moderate_overload: Counter [Requests] "responses with DevLoad moderate overload",
-        severe_overload: Counter [Requests] "responses with DevLoad severe overload",
-    }
-}
-
-/// The host's end over the elapsed time.
-#[derive(Clone, Debug)]
-pub struct RootPortReport {
-    pub counts: RootPortStats,
-    /// mean number in the request FIFO [requests]
-    pub request_fifo: f64,
-    /// mean number of response FIFO entries that are reserved [requests]
-    pub response_fifo: f64,
-}
-
 /// One direction over the elapsed time.
 #[derive(Clone, Debug)]
 pub struct WireReport {
@@ -72,49 +25,11 @@ pub struct WireReport {
     pub utilisation: f64,
 }
 
-/// The device over the elapsed time.
-#[derive(Clone, Debug)]
-pub struct DeviceReport {
-    pub counts: DeviceStats,
-    /// mean number in the read queue [requests]
-    pub read_queue: f64,
-    /// mean number in the write queue [requests]
-    pub write_queue: f64,
-}
-
-impl RootPortReport {
-    pub(super) fn new(counts: RootPortStats, elapsed: Time) -> Self {
-        let (request_fifo, response_fifo) = (counts.request_fifo, counts.response_fifo);
-        let resident = |residence| mean_resident(residence, elapsed);
-        RootPortReport { counts, request_fifo: resident(request_fifo), response_fifo: resident(response_fifo) }
-    }
-}
-
 impl WireReport {
     /// `busy` is the time that all transmissions took together, failed ones too.
-    pub(super) fn new(counts: WireStats, busy: Time, elapsed: Time) -> Self {
+    pub fn new(counts: WireStats, busy: Time, elapsed: Time) -> Self {
         let utilisation = if elapsed == Time::ZERO { 0.0 } else { busy.as_ns() / elapsed.as_ns() };
         WireReport { counts, utilisation }
-    }
-}
-
-impl DeviceReport {
-    pub(super) fn new(counts: DeviceStats, elapsed: Time) -> Self {
-        let (read_queue, write_queue) = (counts.read_queue, counts.write_queue);
-        let resident = |residence| mean_resident(residence, elapsed);
-        DeviceReport { counts, read_queue: resident(read_queue), write_queue: resident(write_queue) }
-    }
-}
-
-impl Group for RootPortReport {
-    fn visit(&self, visitor: &mut dyn FnMut(Entry)) {
-        self.counts.visit(visitor);
-        visitor(occupancy("request_fifo_occupancy", "mean number in the request FIFO", self.request_fifo));
-        visitor(occupancy(
-            "response_fifo_occupancy",
-            "mean number of reserved response FIFO entries",
-            self.response_fifo,
-        ));
     }
 }
 
@@ -124,61 +39,4 @@ impl Group for WireReport {
         let description = "share of the elapsed time in which flits were on the wire";
         visitor(Entry { name: "utilisation", unit: Unit::Ratio, description, value: Value::Real(self.utilisation) });
     }
-}
-
-impl Group for DeviceReport {
-    fn visit(&self, visitor: &mut dyn FnMut(Entry)) {
-        self.counts.visit(visitor);
-        visitor(occupancy("read_queue_occupancy", "mean number in the read queue", self.read_queue));
-        visitor(occupancy("write_queue_occupancy", "mean number in the write queue", self.write_queue));
-    }
-}
-
-fn occupancy(name: &'static str, description: &'static str, mean: f64) -> Entry {
-    Entry { name, unit: Unit::Requests, description, value: Value::Real(mean) }
-}
-
-/// Mean number resident over `elapsed`, by Little's law.
-fn mean_resident(residence: Span, elapsed: Time) -> f64 {
-    if elapsed == Time::ZERO { 0.0 } else { residence.sum().as_ns() / elapsed.as_ns() }
-}
-
-/// The whole path's statistics at one time.
-#[derive(Clone, Debug)]
-pub struct ExpanderStats {
-    pub root_port: RootPortReport,
-    pub m2s: WireReport,
-    pub device: DeviceReport,
-    pub s2m: WireReport,
-}
-
-impl ExpanderStats {
-    /// The groups under the names of their parts, in the order in which a request meets them.
-    #[must_use]
-    pub fn parts(&self) -> [(&'static str, &dyn Group); 4] {
-        [("root_port", &self.root_port), ("m2s", &self.m2s), ("device", &self.device), ("s2m", &self.s2m)]
-    }
-}
-
-/// A buffer at one time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Occupied {
-    /// entries that are not free
-    pub used: u32,
-    /// requests that wait for one
-    pub waiting: u32,
-}
-
-/// Every buffer of the path at one time: where a request is stuck, if one is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Occupancy {
-    pub request_fifo: Occupied,
-    /// with those who wait for either FIFO
-    pub response_fifo: Occupied,
-    pub req_credits: Occupied,
-    pub rwd_credits: Occupied,
-    pub read_queue: Occupied,
-    pub write_queue: Occupied,
-    pub drs_credits: Occupied,
-    pub ndr_credits: Occupied,
 }

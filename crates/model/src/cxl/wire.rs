@@ -20,7 +20,7 @@
 
 use std::collections::VecDeque;
 
-use cxlab_kernel::{Stream, Time};
+use cxlab_kernel::{Stream, Time, order};
 
 use super::flit::{FLIT_BITS, SLOTS};
 use super::{Class, FlitClock, LinkSpec, WireStats};
@@ -115,7 +115,9 @@ impl Wire {
 
     /// Give a message that is ready at `now` its slots: when the last of them has left, in a flit without error.
     pub fn send(&mut self, now: Time, class: Class) -> Time {
-        debug_assert!(now >= self.arrived, "a message at {now} came after one at {}", self.arrived);
+        if now < self.arrived {
+            order::violated("a message on a wire", self.arrived.as_ps(), now.as_ps());
+        }
         self.arrived = now;
         let end = match class {
             Class::Req(_) => self.header(now).ends,
@@ -131,11 +133,6 @@ impl Wire {
         };
         self.count(now, class, end);
         end
-    }
-
-    /// How long `class` is on a wire that is idle, without errors.
-    pub fn unloaded(clock: FlitClock, class: Class) -> Time {
-        clock.flits(u64::from((1 + class.data_slots()).div_ceil(SLOTS)))
     }
 
     /// What was counted, the slots of the last flit included.
@@ -232,7 +229,7 @@ impl Wire {
             Class::Rwd(_) | Class::Drs(_) => self.stats.with_data.increment(),
             Class::Req(_) | Class::Ndr(_) => self.stats.without_data.increment(),
         }
-        self.stats.wait.record(end.since(now + Wire::unloaded(self.clock, class)));
+        self.stats.wait.record(end.since(now + self.clock.message(class)));
     }
 }
 

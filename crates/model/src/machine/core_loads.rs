@@ -3,8 +3,9 @@
 use cxlab_kernel::Time;
 use cxlab_kernel::statistic::Span;
 
-use super::StageTimes;
-use crate::request::{Request, Stage};
+use crate::home::StageTimes;
+use crate::mem::Stage;
+use crate::request::Request;
 
 /// The loads of one core that reached the home agents: those that a memory answered, and those of the LLC.
 #[derive(Clone, Debug, Default)]

@@ -3,22 +3,25 @@
 //! Not modelled: a link that comes back up to its full width, and one that goes down for good.
 
 use cxlab_kernel::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::port::Port;
-use super::{Event, Machine};
+use super::{Event, Machine, Shared};
 use crate::cxl::{Lanes, LinkRate};
 use crate::error::ModelError;
 use crate::request::NodeId;
 
 /// What happens to the links of a node, and when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Retraining {
     /// by place in the machine file
     pub node: u16,
     /// since detail began
+    #[schemars(with = "String")]
     pub at: Time,
+    #[schemars(with = "String")]
     pub lanes: Lanes,
+    #[schemars(with = "String")]
     pub rate: LinkRate,
 }
 
@@ -28,14 +31,14 @@ impl Machine {
         let Retraining { node, at, lanes, rate } = retraining;
         let name = &self.spec.nodes[usize::from(node)].name;
         let inconsistent = |cause| ModelError::Inconsistent { file: self.spec.name.clone(), cause };
-        let ports = self.shared.nodes[usize::from(NodeId(node).0)].ports();
-        for port in &self.shared.ports[ports.clone()] {
-            let Port::Cxl(expander, _) = port else { return Err(inconsistent(format!("{name} has no CXL link"))) };
-            let checked = expander.link().check_retraining(lanes, rate);
+        let Shared { home, fabric, queue, .. } = &mut self.shared;
+        for way in home.ways(NodeId(node)) {
+            let link = fabric.first_link(*way).ok_or_else(|| inconsistent(format!("{name} has no CXL link")))?;
+            let checked = link.check_retraining(lanes, rate);
             checked.map_err(|error| inconsistent(format!("node {name}: {error}")))?;
         }
-        for port in ports {
-            self.shared.queue.schedule(at, Event::Retrain(super::port::PortId(port as u16), lanes, rate));
+        for way in home.ways(NodeId(node)) {
+            queue.schedule(at, Event::Retrain(*way, lanes, rate));
         }
         Ok(())
     }

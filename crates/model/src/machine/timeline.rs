@@ -12,10 +12,11 @@
 use cxlab_kernel::Time;
 use serde_json::{Value, json};
 
-use super::port::Port;
 use super::{Core, Machine, Shared};
 use crate::config::MachineSpec;
-use crate::request::{Request, Stage};
+use crate::fabric::Occupancy;
+use crate::mem::Stage;
+use crate::request::{NodeId, Request};
 
 /// Samples in a window.
 const SAMPLES: u64 = 1_000;
@@ -32,7 +33,7 @@ struct Sample {
     /// for each node: entries of the table of requests in use, and requests that wait for one
     tables: Vec<(u32, usize)>,
     /// for each port that is a CXL path: its node, and what its buffers hold
-    paths: Vec<(usize, crate::cxl::Occupancy)>,
+    paths: Vec<(usize, Occupancy)>,
 }
 
 /// What happens in a window of simulated time.
@@ -77,17 +78,11 @@ impl Timeline {
             let stats = &core.stats;
             (stats.user_instructions.get() + stats.kernel_instructions.get(), core.fill_buffers_held())
         };
-        let ports = shared.nodes.iter().enumerate().flat_map(|(node, n)| n.ports().map(move |port| (node, port)));
-        let occupancy = |(node, port): (usize, usize)| match &shared.ports[port] {
-            Port::Cxl(expander, _) => Some((node, expander.occupancy(now))),
-            Port::Dram(_) => None,
-        };
-        self.samples.push(Sample {
-            at: now,
-            cores: cores.iter().map(core).collect(),
-            tables: shared.nodes.iter().map(|node| (node.table.held(), node.table.waiting())).collect(),
-            paths: ports.filter_map(occupancy).collect(),
-        });
+        let Shared { home, fabric, .. } = shared;
+        let tables: Vec<_> = home.tables().collect();
+        let ways = (0..tables.len()).flat_map(|node| home.ways(NodeId(node as u16)).iter().map(move |way| (node, way)));
+        let paths = ways.filter_map(|(node, way)| Some((node, fabric.occupancy(*way, now)?))).collect();
+        self.samples.push(Sample { at: now, cores: cores.iter().map(core).collect(), tables, paths });
     }
 
     /// The whole in Trace Event Format, times in microseconds.
@@ -135,7 +130,7 @@ fn us(at: Time) -> f64 {
 /// The request, and its stages within it.
 fn slices(events: &mut Vec<Value>, id: usize, request: &Request, done: Time) {
     let pid = pid(usize::from(request.node.0));
-    let name = format!("{:?} {:#x} core{}", request.op, request.line.get(), request.core.0);
+    let name = format!("{:?} {:#x} core{}", request.op, request.line.get(), request.core().0);
     let mut edge = |phase: &str, name: &str, at: Time| {
         events
             .push(json!({ "ph": phase, "cat": "request", "id": id, "pid": pid, "tid": 0, "name": name, "ts": us(at) }));

@@ -3,31 +3,39 @@
 //! Hits and misses are not counted, and what leaves the LLC changed is written in no time. Not modelled: what is
 //! functional has no wrong path either, and a line is touched in program order, not when its miss returns.
 
-use super::{Machine, Shared};
+use super::Machine;
 use crate::addr::Hpa;
-use crate::frontend::{Branch, Outcome, Touch};
+use crate::cache::{ProgramCounter, Reference, ReferenceKind, Victim};
+use crate::feed::{Branch, LineAccess, Outcome, Touch};
 use crate::request::CoreId;
 
 impl Machine {
     /// An instruction of `core` touches a line, in the way that its kind does.
     #[inline]
-    pub fn touch(&mut self, core: usize, line: Hpa, store: bool, touch: Touch) {
+    pub fn touch(&mut self, core: usize, access: LineAccess, touch: Touch) {
+        let (line, store) = (access.line(), access.store);
         // Of what has no memory nothing is kept: a window says so if a program touches it there.
         let Some(at) = self.shared.home.of(line) else { return };
-        let Shared { home, .. } = &mut self.shared;
+        let home = &mut self.shared.home;
         match touch {
             Touch::NonTemporal if store => self.forget(line),
             Touch::Flush => self.forget(line),
             Touch::Clean => {
                 self.cores[core].clean(line);
-                home.clean(at.slice, line);
+                home.clean(at, line);
             }
             Touch::Plain | Touch::Locked | Touch::NonTemporal | Touch::Prefetch | Touch::PrefetchToOwn => {
-                if self.cores[core].touches(line, store) {
+                let kind = match touch {
+                    Touch::Prefetch | Touch::PrefetchToOwn => ReferenceKind::Prefetch,
+                    _ => ReferenceKind::of(store),
+                };
+                let instruction = Some(ProgramCounter::new(access.place));
+                let by = Reference { kind, core: CoreId(core as u16), instruction };
+                if self.cores[core].touches(line, store, by) {
                     return;
                 }
-                home.touch(line);
-                self.bring(core, line, store);
+                home.touch(line, by);
+                self.bring(line, store, by);
             }
         }
     }
@@ -37,12 +45,35 @@ impl Machine {
         let home = &mut self.shared.home;
         for (number, core) in self.cores.iter_mut().enumerate() {
             core.forget(line);
-            if let Some(filter) = &mut home.filter {
-                filter.left(line, CoreId(number as u16));
-            }
+            home.left(line, CoreId(number as u16));
         }
         if let Some(at) = home.of(line) {
-            home.forget(at.slice, line);
+            home.forget(at, line);
+        }
+    }
+
+    /// Have a line in `core`'s caches, and what leaves for it in the LLC, as if it had been touched before.
+    pub fn warm(&mut self, core: usize, line: Hpa, store: bool) {
+        let by = Reference::of_core(CoreId(core as u16), ReferenceKind::of(store));
+        if !self.cores[core].touches(line, store, by) {
+            self.bring(line, store, by);
+        }
+    }
+
+    /// A line that the first core had long ago, changed or not, has come to the LLC since, in no time.
+    pub fn warm_llc(&mut self, line: Hpa, changed: bool) {
+        let _written_before_time_began = self.shared.home.take_in(Victim { line, changed }, CoreId(0));
+    }
+
+    /// A line that its core lacks comes from beyond, in no time.
+    fn bring(&mut self, line: Hpa, store: bool, by: Reference) {
+        let (id, now) = (by.core, self.shared.queue.now());
+        let (home, mut around) = self.shared.at_home(&mut self.cores);
+        let state = home.claim(line, id, store, now, &mut around);
+        if let Some(victim) = self.cores[usize::from(id.0)].warm(line, state, by) {
+            let home = &mut self.shared.home;
+            home.left(victim.line, id);
+            let _written_before_time_began = home.take_in(victim, id);
         }
     }
 

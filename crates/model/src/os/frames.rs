@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use cxlab_kernel::Stream;
 
 use crate::addr::{Hpa, LINE_BYTES, PAGE_BYTES};
-use crate::machine::AddressRange;
+use crate::home::AddressRange;
 use crate::request::NodeId;
 
 /// Between the first bytes of two nodes: more than any node has.

@@ -3,13 +3,14 @@
 //! Source: Linux, Documentation/admin-guide/mm/numa_memory_policy.rst; weighted interleave (6.9): so many pages in
 //! a row on each node. Not modelled: cpusets, policies of parts of an address space.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::OsError;
 use crate::request::NodeId;
 
 /// A mempolicy as people write it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Mempolicy {
     /// on the node of the core that touches it, else on the nearest with room
@@ -25,8 +26,9 @@ pub enum Mempolicy {
 }
 
 /// A node's weight.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "MempolicyWeight")]
 pub struct Share {
     pub node: String,
     pub weight: u32,

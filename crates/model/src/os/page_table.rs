@@ -5,15 +5,8 @@
 
 use cxlab_kernel::Time;
 
-use super::{Frame, LINES_PER_PAGE};
-
-/// A page of an address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PageNumber(pub u32);
-
-/// A line of an address space, since the first line of page 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VirtualLine(pub u64);
+use super::Frame;
+use crate::addr::PageNumber;
 
 /// Where a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,29 +37,6 @@ pub struct Page {
 
 pub(super) struct PageTable {
     pages: Vec<Page>,
-}
-
-impl VirtualLine {
-    #[inline]
-    #[must_use]
-    pub fn page(self) -> PageNumber {
-        PageNumber((self.0 / LINES_PER_PAGE) as u32)
-    }
-
-    /// Which line of its page.
-    #[inline]
-    #[must_use]
-    pub fn in_page(self) -> u64 {
-        self.0 % LINES_PER_PAGE
-    }
-}
-
-impl PageNumber {
-    /// The first line of the page.
-    #[must_use]
-    pub fn line(self) -> VirtualLine {
-        VirtualLine(u64::from(self.0) * LINES_PER_PAGE)
-    }
 }
 
 impl Mapping {

@@ -22,8 +22,8 @@ use super::{
 use crate::addr::Hpa;
 use crate::apps::{Act, App};
 use crate::error::ModelError;
-use crate::frontend::{Execution, Feed, Feeds, Instruction, LineAccess, Prototypes, Step};
-use crate::machine::AddressRange;
+use crate::feed::{Execution, Feed, Feeds, Instruction, LineAccess, Prototypes, Step};
+use crate::home::AddressRange;
 use crate::request::NodeId;
 
 /// Acts of a program between two ticks: Linux looks for due work at 1000 Hz, which is 1 us here.

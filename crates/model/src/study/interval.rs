@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use cxlab_kernel::Time;
 use cxlab_kernel::statistic::{Group, Latency, Value};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::spec::StudySpec;
@@ -16,7 +17,7 @@ use crate::os::System;
 const COMPUTING_IPC: f64 = 1.0;
 
 /// An interval. Bandwidths in 10^6 B/s.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     pub simulated_us: f64,
     pub processes: Vec<ProcessInterval>,
@@ -30,7 +31,7 @@ pub struct Interval {
     pub os: BTreeMap<&'static str, Value>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProcessInterval {
     pub unit: &'static str,
     pub work: u64,
@@ -43,7 +44,7 @@ pub struct ProcessInterval {
     pub kernel_share: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LatencyFigures {
     pub count: u64,
     pub mean: f64,
@@ -51,7 +52,7 @@ pub struct LatencyFigures {
     pub p99: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NodeInterval {
     pub read_mb_s: f64,
     pub write_mb_s: f64,
@@ -112,7 +113,7 @@ impl Interval {
         let elapsed = machine.counted();
         let rate = |lines: u64| (lines * LINE_BYTES) as f64 / elapsed.as_seconds() / 1e6;
         let names = spec.node_names(machine.spec());
-        let node = |(name, (stats, _)): (&&str, (&crate::machine::NodeStats, _))| {
+        let node = |(name, (stats, _)): (&&str, (&crate::home::NodeStats, _))| {
             let latency = &stats.load_latency;
             let interval = NodeInterval {
                 read_mb_s: rate(stats.loads.get() + stats.stores.get()),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cxlab_kernel::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::MachineSpec;
@@ -10,11 +11,14 @@ use crate::apps::AppSpec;
 use crate::os::Mempolicy;
 
 /// Applications on a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StudySpec {
     /// a shipped machine's name, or a path
     pub machine: String,
+    /// settings of the command line, each `KEY=VALUE`, that the machine is changed by
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
     /// L2 and LLC are smaller by this factor, as the pages are fewer
     pub caches_divided_by: u32,
     /// frames of each node; a node without is not there
@@ -24,13 +28,15 @@ pub struct StudySpec {
     /// to an SSD
     pub swap: bool,
     /// not counted
+    #[schemars(with = "String")]
     pub warm: Time,
     /// counted
+    #[schemars(with = "String")]
     pub measure: Time,
     pub seed: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessSpec {
     pub app: AppSpec,
@@ -41,7 +47,7 @@ pub struct ProcessSpec {
 }
 
 /// In which order pages are touched before time begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     Sequential,
@@ -50,7 +56,7 @@ pub enum Order {
     Untouched,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TieringKind {
     None,

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::addr::LINE_BYTES;
 use crate::config::Path;
 use crate::machine::Machine;
-use crate::request::Stage;
+use crate::mem::Stage;
 
 /// What the machine did between two readings; a metric for which nothing was counted is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -15,10 +15,13 @@
 
 use cxlab_access::Phase;
 use cxlab_kernel::Time;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::{Instructions, Summary, Totals};
+use crate::core::TimeStack;
 use crate::machine::Machine;
 
 /// Of the intervals.
@@ -26,6 +29,27 @@ const CONFIDENCE: f64 = 0.95;
 /// An interval of 95 % errs in 6 % of samples at most where there are so many windows for their skewness squared (Cochran
 /// 2.15, equation 2.35).
 const WINDOWS_OF_SKEWNESS: f64 = 25.0;
+
+/// What is known of a sample.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Sampling {
+    pub windows: usize,
+    /// in the windows; absent where there is none
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_instructions: Option<u64>,
+    /// in the windows and in their warm-up
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detailed_instructions: Option<u64>,
+    /// functionally, between the windows
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmed_instructions: Option<u64>,
+    /// of the intervals, 0 to 1
+    pub confidence: f64,
+    /// the summary with `[low, high]` in the place of each number
+    pub intervals: Value,
+    /// names of figures whose interval says little: few windows have seen them
+    pub too_few_windows_for: Vec<String>,
+}
 
 /// A window, or several.
 #[derive(Clone, Debug)]
@@ -74,7 +98,7 @@ impl Windows {
     /// The whole run, of which `warmed` instructions (user, kernel) were not timed: its summary, and what is known of the
     /// sample.
     #[must_use]
-    pub fn summary(&self, machine: &Machine, warmed: [u64; 2]) -> (Summary, Value) {
+    pub fn summary(&self, machine: &Machine, warmed: [u64; 2]) -> (Summary, Sampling) {
         // A run that breaks off has come further than where its last phase began: by its instructions, as near as can be told.
         let position = self.position + (executed(machine, warmed) - self.before);
         let all = Totals::of(machine);
@@ -85,26 +109,40 @@ impl Windows {
         whole.idle += self.idle * cores;
         whole.device += self.device;
         let Some(sum) = self.measured.iter().cloned().reduce(|sum, window| sum.with(&window)) else {
-            let nothing =
-                json!({ "windows": 0, "confidence": CONFIDENCE, "intervals": null, "too_few_windows_for": [] });
+            let nothing = Sampling {
+                windows: 0,
+                measured_instructions: None,
+                detailed_instructions: None,
+                warmed_instructions: None,
+                confidence: CONFIDENCE,
+                intervals: Value::Null,
+                too_few_windows_for: Vec::new(),
+            };
             return (whole.summary(machine.spec()), nothing);
         };
         let estimate = |sum: &Window| whole.told_by(sum, position).summary(machine.spec());
         let summary = estimate(&sum);
-        let value = |summary: &Summary| serde_json::to_value(summary).expect("plain data is JSON");
+        let value = |summary: &Summary| figures(summary);
         let others: Vec<_> = self.measured.iter().map(|window| value(&estimate(&sum.since(window)))).collect();
         let (intervals, few) = intervals(&value(&summary), &others);
-        let sampling = json!({
-            "windows": self.measured.len(),
-            "measured_instructions": sum.totals.instructions.all(),
-            "detailed_instructions": all.instructions.all(),
-            "warmed_instructions": warmed[0] + warmed[1],
-            "confidence": CONFIDENCE,
-            "intervals": intervals,
-            "too_few_windows_for": few,
-        });
+        let sampling = Sampling {
+            windows: self.measured.len(),
+            measured_instructions: Some(sum.totals.instructions.all()),
+            detailed_instructions: Some(all.instructions.all()),
+            warmed_instructions: Some(warmed[0] + warmed[1]),
+            confidence: CONFIDENCE,
+            intervals,
+            too_few_windows_for: few,
+        };
         (summary, sampling)
     }
+}
+
+/// The figures that have intervals. Parts of the CPI stack have none: what is compared is the whole.
+fn figures(summary: &Summary) -> Value {
+    let mut value = serde_json::to_value(summary).expect("plain data is JSON");
+    value.as_object_mut().expect("a summary is an object").remove("cpi_stack");
+    value
 }
 
 /// Instructions so far, timed and not.
@@ -138,6 +176,18 @@ impl Totals {
         let busy = (sample.totals.busy().as_ps() as f64 * share).round() as u64;
         (told.instructions, told.idle, told.device) = (self.instructions, self.idle, self.device);
         told.elapsed = Time::from_ps(busy + (self.idle + self.device).as_ps() / self.cores as u64);
+        told.stack = self.stack_told_by(&sample.totals.stack, told.elapsed * self.cores as u64);
+        told
+    }
+}
+
+impl Totals {
+    /// The parts of the cores' time where busy time went as in the windows; idle time and I/O are known.
+    fn stack_told_by(&self, windows: &TimeStack, time: Time) -> TimeStack {
+        let busy = time.since(self.idle + self.device);
+        let share = busy.as_ps() as f64 / windows.busy().as_ps().max(1) as f64;
+        let mut told = windows.with(windows, |part, _| Time::from_ps((part.as_ps() as f64 * share).round() as u64));
+        (told.idle, told.io) = (self.idle, self.device);
         told
     }
 }

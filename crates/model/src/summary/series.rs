@@ -18,7 +18,8 @@ pub struct Series {
     step: Time,
     next: Time,
     times: Vec<Time>,
-    /// a column for the instructions, then for each node loads, bytes read, bytes written; since the beginning
+    /// a column for the instructions and one for the time in which cores were busy, then for each node loads, the time of
+    /// these, bytes read, bytes written; since the beginning
     columns: Vec<Vec<u64>>,
     names: Vec<String>,
 }
@@ -27,10 +28,13 @@ impl Series {
     #[must_use]
     pub fn new(machine: &Machine) -> Series {
         let of_node = |node: &crate::config::NodeSpec| {
-            ["loads", "read_bytes", "write_bytes"].map(|what| format!("{}_{what}", node.name))
+            ["loads", "load_ns", "read_bytes", "write_bytes"].map(|what| format!("{}_{what}", node.name))
         };
-        let names: Vec<_> =
-            std::iter::once("instructions".to_owned()).chain(machine.spec().nodes.iter().flat_map(of_node)).collect();
+        let names = ["instructions", "busy_ns"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(machine.spec().nodes.iter().flat_map(of_node));
+        let names: Vec<_> = names.collect();
         let columns = vec![Vec::with_capacity(MOST_ROWS); names.len()];
         Series { step: FIRST_STEP, next: FIRST_STEP, times: Vec::with_capacity(MOST_ROWS), columns, names }
     }
@@ -49,11 +53,15 @@ impl Series {
             .cores()
             .iter()
             .map(|core| core.stats.user_instructions.get() + core.stats.kernel_instructions.get());
-        let nodes = machine.nodes().flat_map(|(stats, _)| {
+        let stacks = machine.cores().iter().map(|core| core.time_stack(now).busy());
+        let busy: Time = stacks.sum();
+        let nodes = machine.nodes().flat_map(|(stats, stages)| {
             let (loads, read) = (stats.loads.get(), stats.lines_read());
-            [loads, read * LINE_BYTES, stats.write_backs.get() * LINE_BYTES]
+            let time: Time = stages.iter().copied().sum();
+            [loads, time.as_ps() / 1000, read * LINE_BYTES, stats.write_backs.get() * LINE_BYTES]
         });
-        for (column, value) in self.columns.iter_mut().zip(std::iter::once(instructions.sum()).chain(nodes)) {
+        let row = [instructions.sum(), busy.as_ps() / 1000].into_iter().chain(nodes);
+        for (column, value) in self.columns.iter_mut().zip(row) {
             column.push(value);
         }
         self.next = now + self.step;
@@ -78,7 +86,7 @@ impl Series {
         table.insert("time_s".into(), json!(times));
         for (name, column) in self.names.iter().zip(&self.columns) {
             let before = std::iter::once(&0).chain(column);
-            let within: Vec<u64> = column.iter().zip(before).map(|(now, before)| now - before).collect();
+            let within: Vec<u64> = column.iter().zip(before).map(|(now, before)| now.saturating_sub(*before)).collect();
             table.insert(name.clone(), json!(within));
         }
         Value::Object(table)

@@ -9,13 +9,15 @@ use std::ops::{Add, Sub};
 use cxlab_kernel::Time;
 use indexmap::IndexMap;
 
-use super::{CoreSummary, DeviceSummary, Instructions, NodeSummary, Summary, TimeShares, ratio};
+use super::{CoreSummary, CpiStack, DeviceSummary, Instructions, NodeSummary, Summary, TimeShares, ratio};
 use crate::addr::LINE_BYTES;
 use crate::config::MachineSpec;
-use crate::core::{Core, CoreStats};
-use crate::cxl::DeviceStats;
-use crate::machine::{Machine, StageTimes};
-use crate::request::{NodeId, Stage};
+use crate::core::{Core, CoreStats, TimeStack};
+use crate::fabric::DeviceStats;
+use crate::home::StageTimes;
+use crate::machine::Machine;
+use crate::mem::Stage;
+use crate::request::NodeId;
 
 /// All counts of a machine over a stretch of its time.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +30,8 @@ pub struct Totals {
     pub idle: Time,
     /// of all cores, waiting for a device's declared service time
     pub device: Time,
+    /// of all cores
+    pub stack: TimeStack,
     nodes: Vec<NodeTotals>,
     core: CoreSummary,
 }
@@ -52,6 +56,7 @@ impl Totals {
             let still = core.halted_since().map_or(Time::ZERO, |since| machine.now().since(since));
             core.spent().idle + still
         };
+        let stack = |core: &Core| core.time_stack(machine.now());
         let (llc_hits, llc_misses) = machine.llc_hits_and_misses();
         Totals {
             instructions: Instructions {
@@ -62,6 +67,7 @@ impl Totals {
             elapsed: machine.now(),
             idle: machine.cores().iter().map(idle).sum(),
             device: machine.cores().iter().map(|core| core.spent().device).sum(),
+            stack: machine.cores().iter().map(stack).fold(TimeStack::default(), |sum, core| sum.with(&core, Time::add)),
             nodes: machine.nodes().enumerate().map(|(place, _)| NodeTotals::of(machine, place)).collect(),
             core: CoreSummary {
                 l1_hits: sum(|stats| stats.l1_hits.get()),
@@ -99,6 +105,7 @@ impl Totals {
             elapsed: times(self.elapsed, other.elapsed),
             idle: times(self.idle, other.idle),
             device: times(self.device, other.device),
+            stack: self.stack.with(&other.stack, times),
             nodes: self.nodes.iter().zip(&other.nodes).map(|(one, two)| one.with(two, and)).collect(),
             core: CoreSummary {
                 l1_hits: and(a.l1_hits, b.l1_hits),
@@ -137,6 +144,7 @@ impl Totals {
             time: TimeShares { busy_s, idle_s, io_s },
             nodes: spec.nodes.iter().zip(&self.nodes).map(node).collect(),
             core: self.core,
+            cpi_stack: CpiStack::of(&self.stack, spec),
         }
     }
 }

@@ -7,14 +7,18 @@
 //!              '- cxl   -- loads ... -- port0  -- root_port, m2s, device, s2m, channel0 ...
 //! ```
 
+use cxlab_kernel::Time;
 use cxlab_kernel::statistic::{Entry, Group, Unit, Value};
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::core::{Cause, Mode, TimeStack};
 use crate::machine::{Machine, PortStats};
-use crate::request::{NodeId, Stage};
+use crate::mem::Stage;
+use crate::request::NodeId;
 
 /// A part of the machine, its statistics and its own parts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Part {
     pub name: String,
     pub statistics: Vec<Entry>,
@@ -42,6 +46,7 @@ impl Part {
                 core.fill_buffer_waits(),
             ));
             part.parts.push(Part::of("translation", core.translation_stats()));
+            part.parts.push(cpi_stack(&core.time_stack(machine.now()), machine));
             whole.parts.push(part);
         }
         let (hits, misses) = machine.llc_hits_and_misses();
@@ -58,6 +63,36 @@ impl Part {
     }
 }
 
+/// Where a core's time went, by mode.
+fn cpi_stack(stack: &TimeStack, machine: &Machine) -> Part {
+    let time = |name, description, time: Time| Entry {
+        name,
+        unit: Unit::Nanoseconds,
+        description,
+        value: Value::Real(time.as_ns()),
+    };
+    let still = vec![
+        time("idle", "nothing to do until a timer", stack.idle),
+        time("io", "waiting for a device's declared service time", stack.io),
+    ];
+    let mode = |(name, mode): (&str, Mode)| {
+        let cause = |cause: &Cause| time(cause.name(), cause.description(), stack.of(mode, *cause));
+        let stages = |name: &str, of: &dyn Fn(Stage) -> Time| {
+            let stage = |stage: &Stage| time(stage.name(), stage.description(), of(*stage));
+            Part::new(name, Stage::ALL.iter().map(stage).collect())
+        };
+        let mut part = Part::new(name, Cause::ALL.iter().map(cause).collect());
+        part.parts.push(stages("llc", &|stage| stack.of_llc(mode, stage)));
+        let nodes = (0..).zip(&machine.spec().nodes);
+        part.parts
+            .extend(nodes.map(|(place, node)| stages(&node.name, &|stage| stack.of_node(mode, NodeId(place), stage))));
+        part
+    };
+    let mut part = Part::new("cpi_stack", still);
+    part.parts.extend([("user", Mode::User), ("kernel", Mode::Kernel)].map(mode));
+    part
+}
+
 fn node(machine: &Machine, id: NodeId) -> Part {
     let place = usize::from(id.0);
     let (stats, stages) = machine.nodes().nth(place).expect("a node of the machine");
@@ -65,7 +100,7 @@ fn node(machine: &Machine, id: NodeId) -> Part {
     let full = machine.table_full_events().nth(place).expect("a node of the machine");
     part.statistics.push(count("table_full", "requests that waited for an entry of the home agents' table", full));
     let loads = stats.loads.get();
-    let stage = |(stage, total): (&Stage, &cxlab_kernel::Time)| Entry {
+    let stage = |(stage, total): (&Stage, &Time)| Entry {
         name: stage.name(),
         unit: Unit::Nanoseconds,
         description: stage.description(),

@@ -1,11 +1,13 @@
 //! What a host file says of translation.
 
+use schemars::JsonSchema;
+
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Cycles, Sourced};
+use crate::fact::{Cycles, Sourced};
 
 /// A set-associative array of translations.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArraySpec {
     /// translations held
@@ -17,7 +19,7 @@ pub struct ArraySpec {
 }
 
 /// The TLBs of a core for data, its structure caches and its walkers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TlbSpec {
     /// first level, of loads

@@ -1,25 +1,30 @@
 //! Descriptions of paths that cannot exist are refused, with the key and what is valid.
 
-use std::path::Path;
-
 use cxlab_kernel::Stream;
-use cxlab_model::config::Sourced;
-use cxlab_model::cxl::{Expander, ExpanderSpec, Lanes, LinkRate, RatedSpec, ThrottleSpec};
+use cxlab_model::config;
+use cxlab_model::cxl::{Lanes, LinkRate, ThrottleSpec};
+use cxlab_model::document::{Kind, library, shipped_file};
+use cxlab_model::fabric::{ExpanderSpec, Fabric, RatedSpec};
+use cxlab_model::fact::Sourced;
 
-use crate::harness::{device, device_files};
+use crate::harness::{Media, Store, device};
 
 /// Why the device file does not read with `from` replaced by `to`.
 fn unreadable(from: &str, to: &str) -> String {
-    let (_, text) = device_files().into_iter().find(|(name, _)| name == "dmsim-asic").unwrap();
+    let text = shipped_file("devices/dmsim-asic.toml").unwrap();
     assert!(text.contains(from), "{from}");
-    toml::from_str::<ExpanderSpec>(&text.replacen(from, to, 1)).unwrap_err().to_string()
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    config::device(file.to_str().unwrap()).unwrap_err().to_string()
 }
 
 /// Why a path is refused after `change`.
 fn refused(change: impl Fn(&mut ExpanderSpec)) -> String {
     let mut spec = device("dmsim-asic");
     change(&mut spec);
-    Expander::new(&spec, Stream::new(0, "refused")).unwrap_err().to_string()
+    let media = Store::new(Media::fixed(cxlab_kernel::Time::ZERO));
+    Fabric::default().add_expander(&spec, &[], media, Stream::new(0, "refused")).unwrap_err().to_string()
 }
 
 #[test]
@@ -32,29 +37,20 @@ fn what_does_not_read_is_named_with_what_is_valid() {
         ("\"50 ns\"", "\"50\"", "has no unit"),
         ("request_fifo", "request_fifos", "unknown field `request_fifos`, expected one of"),
         ("value = 52, source", "value = -1, source", "-1"),
+        ("value = 52, source", "value = 0, source", "root_port.request_fifo = 0"),
+        ("value = 52, source", "value = 4294967295, source", "valid: 1 to 4096"),
         ("source = \"CXL-DMSim, table III: CXL memory size\"", "source = \"\"", "source is empty"),
     ];
     for (from, to, part) in cases {
         let message = unreadable(from, to);
-        assert!(message.contains(part) && message.contains("line"), "{message}");
+        assert!(message.contains(part) && message.contains("mine.toml:"), "{message}");
     }
 }
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let message = ExpanderSpec::read(Path::new("no-such-device.toml")).unwrap_err().to_string();
-    assert!(message.starts_with("CXL020") && message.contains("no-such-device.toml"), "{message}");
-}
-
-#[test]
-fn a_file_that_describes_an_impossible_path_is_named() {
-    let (_, text) = device_files().into_iter().find(|(name, _)| name == "dmsim-asic").unwrap();
-    let file = std::env::temp_dir().join(format!("cxlab-impossible-{}.toml", std::process::id()));
-    std::fs::write(&file, text.replace("value = 52", "value = 0")).unwrap();
-    let message = ExpanderSpec::read(&file).unwrap_err().to_string();
-    std::fs::remove_file(&file).unwrap();
-    assert!(message.starts_with("CXL001: `root_port.request_fifo`"), "{message}");
-    assert!(message.contains(file.to_str().unwrap()), "{message}");
+    let message = config::device("no-such-device.toml").unwrap_err().to_string();
+    assert!(message.starts_with("CFG001") && message.contains("no-such-device.toml"), "{message}");
 }
 
 #[test]
@@ -126,10 +122,11 @@ fn other_impossible_paths_are_refused() {
 
 #[test]
 fn every_device_file_of_the_project_can_exist() {
-    for (name, _) in device_files() {
+    for name in library::names(Kind::Device) {
         let spec = device(&name);
         assert_eq!(spec.name, name, "a file bears its device's name");
-        Expander::new(&spec, Stream::new(0, "exists")).unwrap();
+        let media = Store::new(Media::fixed(cxlab_kernel::Time::ZERO));
+        Fabric::default().add_expander(&spec, &[], media, Stream::new(0, "exists")).unwrap();
         // What a run writes as its resolved configuration reads back.
         assert_eq!(toml::from_str::<ExpanderSpec>(&toml::to_string(&spec).unwrap()), Ok(spec));
     }

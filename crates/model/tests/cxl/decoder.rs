@@ -2,8 +2,8 @@
 
 use cxlab_kernel::Bytes;
 use cxlab_model::addr::{Dpa, Hpa};
-use cxlab_model::config::Sourced;
-use cxlab_model::cxl::{ExpanderSpec, HdmDecoderSpec, HdmDecoders, TargetId};
+use cxlab_model::fabric::{ExpanderSpec, HdmDecoderSpec, HdmDecoders, TargetId};
+use cxlab_model::fact::Sourced;
 use proptest::prelude::*;
 
 use crate::harness::device;

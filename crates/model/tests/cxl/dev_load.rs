@@ -1,8 +1,9 @@
 //! DevLoad and the host's throttling on it.
 
 use cxlab_kernel::Time;
-use cxlab_model::config::Sourced;
-use cxlab_model::cxl::{ExpanderSpec, Lanes, ThrottleSpec};
+use cxlab_model::cxl::{Lanes, ThrottleSpec};
+use cxlab_model::fabric::ExpanderSpec;
+use cxlab_model::fact::Sourced;
 
 use crate::harness::{Bench, Media, Mix};
 use crate::link_bound::link_bound;

@@ -1,7 +1,8 @@
 //! Known gaps: each test holds the model as it is, and fails when the gap closes.
 
 use cxlab_kernel::Time;
-use cxlab_model::cxl::{AccessKind, Lanes};
+use cxlab_model::cxl::Lanes;
+use cxlab_model::mem::AccessKind;
 
 use crate::harness::{Bench, Media, Mix};
 use crate::link_bound::link_bound;

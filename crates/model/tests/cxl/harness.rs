@@ -1,32 +1,21 @@
-//! A path on a bench: a closed loop of accesses in front of an expander, a media with one latency behind it.
+//! A way on a bench: a closed loop of accesses before the fabric, a media with one latency at its end.
 //!
 //! ```text
-//!   window of accesses -> Expander -> media: `latency`, at most one line each `gap` -> Expander -> next access
+//!   window of accesses -> Fabric -> media: `latency`, at most one line each `gap` -> Fabric -> next access
 //! ```
 
 #![allow(dead_code)] // the tests and the examples each use a part
 
-use std::path::PathBuf;
-
 use cxlab_kernel::{EventQueue, Server, Stream, Time};
 use cxlab_model::addr::Dpa;
-use cxlab_model::cxl::{Access, AccessKind, Driver, Expander, ExpanderSpec, Occupancy, Stage, Tag, Wake};
+use cxlab_model::config;
+use cxlab_model::cxl::{CxlError, Lanes, LinkRate};
+use cxlab_model::fabric::{Due, ExpanderSpec, ExpanderStats, Fabric, Occupancy, SwitchSpec, WayId};
+use cxlab_model::mem::{self, Access, AccessKind, Driver, Extent, Stage, Tag, Wake};
 
 /// A device file of the project.
 pub fn device(name: &str) -> ExpanderSpec {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../data/devices/{name}.toml"));
-    ExpanderSpec::read(&file).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// Every device file of the project: its stem and text.
-pub fn device_files() -> Vec<(String, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/devices");
-    let paths = std::fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("it lists").path());
-    let read = |path: PathBuf| {
-        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a plain name").to_owned();
-        (name, std::fs::read_to_string(path).expect("it reads"))
-    };
-    paths.map(read).collect()
+    config::device(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Lines read to lines written.
@@ -49,13 +38,40 @@ impl Media {
     }
 }
 
+/// The media at work.
+pub struct Store {
+    media: Media,
+    port: Server,
+    /// answers at multiples of this only, so that responses are ready together
+    align: Option<Time>,
+    /// lines that were handed to it
+    pub handed: u64,
+}
+
+impl Store {
+    pub fn new(media: Media) -> Store {
+        Store { media, port: Server::default(), align: None, handed: 0 }
+    }
+}
+
+impl mem::Media for Store {
+    fn arrive<D: Driver>(&mut self, now: Time, access: Access, driver: &mut D) {
+        self.handed += 1;
+        let done = self.port.reserve(now, self.media.gap) + self.media.latency;
+        let done = self.align.map_or(done, |step| step * done.as_ps().div_ceil(step.as_ps()));
+        driver.done(done, access.tag);
+    }
+
+    fn wake<D: Driver>(&mut self, _now: Time, wake: Wake, _driver: &mut D) {
+        unreachable!("it never asks to be woken, but {wake:?} came")
+    }
+}
+
 /// What happens on the bench.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     Arrive(AccessKind, Tag),
-    Path(Wake),
-    Media(Tag),
-    MediaDone(Tag),
+    Fabric(Due),
     Done(Tag),
 }
 
@@ -75,24 +91,17 @@ impl Life {
     }
 }
 
-/// The machine's side: events, media, and a record of lives where one is kept.
+/// The machine's side: events, and a record of lives where one is kept.
 #[derive(Debug, Default)]
 pub struct Machine {
     pub queue: EventQueue<Event>,
     /// by tag, if kept
     pub lives: Option<Vec<Life>>,
-    /// lines that were handed to the media
-    pub handed: u64,
 }
 
-impl Driver for Machine {
-    fn wake(&mut self, at: Time, wake: Wake) {
-        self.queue.schedule(at, Event::Path(wake));
-    }
-
-    fn media(&mut self, at: Time, _dpa: Dpa, _kind: AccessKind, tag: Tag) {
-        self.handed += 1;
-        self.queue.schedule(at, Event::Media(tag));
+impl Driver<Due> for Machine {
+    fn wake(&mut self, at: Time, wake: Due) {
+        self.queue.schedule(at, Event::Fabric(wake));
     }
 
     fn stamp(&mut self, tag: Tag, stage: Stage, at: Time) {
@@ -103,6 +112,26 @@ impl Driver for Machine {
 
     fn done(&mut self, at: Time, tag: Tag) {
         self.queue.schedule(at, Event::Done(tag));
+    }
+}
+
+/// A fabric of one way.
+pub struct Path {
+    pub fabric: Fabric<Store>,
+    pub way: WayId,
+}
+
+impl Path {
+    pub fn stats(&self, elapsed: Time) -> ExpanderStats {
+        self.fabric.stats(self.way, elapsed).expect("it leads over CXL")
+    }
+
+    pub fn occupancy(&self, now: Time) -> Occupancy {
+        self.fabric.occupancy(self.way, now).expect("it leads over CXL")
+    }
+
+    pub fn retrain(&mut self, now: Time, lanes: Lanes, rate: LinkRate) -> Result<(), CxlError> {
+        self.fabric.retrain(now, self.way, lanes, rate)
     }
 }
 
@@ -153,19 +182,24 @@ impl Order {
 }
 
 pub struct Bench {
-    pub path: Expander,
+    pub path: Path,
     pub machine: Machine,
-    media: Media,
-    media_port: Server,
     /// media answers at multiples of this only, so that responses are ready together
     pub align_media: Option<Time>,
 }
 
 impl Bench {
     pub fn new(spec: &ExpanderSpec, media: Media) -> Bench {
-        let path = Expander::new(spec, Stream::new(1, "flit errors")).unwrap_or_else(|error| panic!("{error}"));
-        let machine = Machine::default();
-        Bench { path, machine, media, media_port: Server::default(), align_media: None }
+        Bench::behind(spec, &[], media)
+    }
+
+    /// A device behind switches.
+    pub fn behind(spec: &ExpanderSpec, switches: &[SwitchSpec], media: Media) -> Bench {
+        let mut fabric = Fabric::default();
+        let errors = Stream::new(1, "flit errors");
+        let way = fabric.add_expander(spec, switches, Store::new(media), errors);
+        let way = way.unwrap_or_else(|error| panic!("{error}"));
+        Bench { path: Path { fabric, way }, machine: Machine::default(), align_media: None }
     }
 
     /// One access on a path at rest.
@@ -237,7 +271,9 @@ impl Bench {
 
     fn arrive(&mut self, now: Time, tag: Tag, kind: AccessKind) {
         let access = Access { dpa: Dpa::new(u64::from(tag.0) * 64), kind, tag };
-        self.path.arrive(now, access, &mut self.machine);
+        let Path { fabric, way } = &mut self.path;
+        fabric.all_media()[0].align = self.align_media;
+        fabric.enter(now, *way, access, Extent::Line, &mut self.machine);
     }
 
     /// Take one event; an access that is done with it, if one is.
@@ -245,14 +281,7 @@ impl Bench {
         let (now, event) = self.machine.queue.pop()?;
         match event {
             Event::Arrive(kind, tag) => self.arrive(now, tag, kind),
-            Event::Path(wake) => self.path.wake(now, wake, &mut self.machine),
-            Event::Media(tag) => {
-                let start = self.media_port.reserve(now, self.media.gap);
-                let done = start + self.media.latency;
-                let done = self.align_media.map_or(done, |step| step * done.as_ps().div_ceil(step.as_ps()));
-                self.machine.queue.schedule(done, Event::MediaDone(tag));
-            }
-            Event::MediaDone(tag) => self.path.media_done(now, tag, &mut self.machine),
+            Event::Fabric(due) => self.path.fabric.wake(now, due, &mut self.machine),
             Event::Done(tag) => return Some((now, tag)),
         }
         None

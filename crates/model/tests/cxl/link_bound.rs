@@ -4,7 +4,8 @@
 //! completion: BW = 4 S / max(f + 5 (1 - f), f D + (1 - f) N), since a Req is one slot, an RwD five.
 
 use cxlab_kernel::Time;
-use cxlab_model::cxl::{Encoding, ExpanderSpec, Lanes};
+use cxlab_model::cxl::{Encoding, Lanes};
+use cxlab_model::fabric::ExpanderSpec;
 
 use crate::harness::{Bench, Media, Mix, device};
 

@@ -10,4 +10,5 @@ mod link_bound;
 mod packing;
 mod retraining;
 mod retry;
+mod switch;
 mod zero_load;

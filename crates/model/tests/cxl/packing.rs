@@ -1,7 +1,8 @@
 //! Which messages share slots and flits: small cases, by hand.
 
 use cxlab_kernel::Time;
-use cxlab_model::cxl::{AccessKind, Lanes, WireStats};
+use cxlab_model::cxl::{Lanes, WireStats};
+use cxlab_model::mem::AccessKind;
 
 use crate::harness::{Bench, Media};
 use crate::link_bound::link_bound;

@@ -1,7 +1,8 @@
 //! A link that is trained anew carries what its new lanes and rate carry, after a rest.
 
 use cxlab_kernel::Time;
-use cxlab_model::cxl::{AccessKind, Lanes, LinkRate};
+use cxlab_model::cxl::{Lanes, LinkRate};
+use cxlab_model::mem::AccessKind;
 
 use crate::harness::{Bench, Media, Mix};
 use crate::link_bound::link_bound;

@@ -1,7 +1,8 @@
 //! Link-layer retry: as many flits fail as the bit error rate says, and each costs what a replay costs.
 
 use cxlab_kernel::Time;
-use cxlab_model::cxl::{AccessKind, Lanes};
+use cxlab_model::cxl::Lanes;
+use cxlab_model::mem::AccessKind;
 
 use crate::harness::{Bench, Media, Mix};
 use crate::link_bound::link_bound;

@@ -1,7 +1,7 @@
 //! An access that meets nobody takes the sum of its stages, exactly.
 
 use cxlab_kernel::Time;
-use cxlab_model::cxl::{AccessKind, Stage};
+use cxlab_model::mem::{AccessKind, Stage};
 
 use crate::harness::{Bench, Life, Media, device};
 

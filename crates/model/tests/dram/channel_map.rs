@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use cxlab_kernel::Bytes;
 use cxlab_model::addr::Dpa;
-use cxlab_model::dram::{ChannelMap, Granularity};
+use cxlab_model::media::dram::{ChannelMap, Granularity};
 use proptest::prelude::*;
 
 fn map(channels: u32, granularity: u64) -> ChannelMap {

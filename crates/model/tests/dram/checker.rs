@@ -1,12 +1,12 @@
 //! The checker finds nothing in what the controller does, and each violation that is put before it.
 
 use cxlab_kernel::Time;
-use cxlab_model::dram::checker::{Violation, check};
-use cxlab_model::dram::{BankAddress, Command, Cycles, Dram, Issued, Preset, Timing};
+use cxlab_model::media::dram::checker::{Violation, check};
+use cxlab_model::media::dram::{BankAddress, Command, Cycles, Dram, Issued, Timing};
 use proptest::prelude::*;
 
 use super::harness::{closed, open, random_mix, read, sequential_mix, write};
-use super::machine::{log, lone, sub_channel, variants};
+use super::machine::{ALL, dram, log, lone, sub_channel, variants};
 
 fn assert_clean(what: &str, violations: &[Violation]) {
     let first: Vec<String> = violations.iter().take(5).map(ToString::to_string).collect();
@@ -31,7 +31,7 @@ proptest! {
         };
         let mut memory = sub_channel(&spec);
         closed(&mut memory, in_flight, &traffic);
-        let violations = check(&lone(*spec.dram), *spec.ranks, log(&memory));
+        let violations = check(&lone(spec.dram.name()), *spec.ranks, log(&memory));
         assert_clean(&format!("{spec:?}"), &violations);
     }
 
@@ -51,7 +51,7 @@ proptest! {
             .collect();
         let mut memory = sub_channel(&spec);
         open(&mut memory, &arrivals);
-        assert_clean(&format!("{spec:?}"), &check(&lone(*spec.dram), *spec.ranks, log(&memory)));
+        assert_clean(&format!("{spec:?}"), &check(&lone(spec.dram.name()), *spec.ranks, log(&memory)));
     }
 }
 
@@ -159,7 +159,7 @@ fn others(dram: &Dram, early: u64) -> Vec<Seed> {
     wra.push(T, WRA, HERE).push(T + t.cwl.0 + t.burst.0 + t.t_wr.0 + t.t_rp.0 - early, ACT, HERE);
     let mut late = Log::with_open(&[HERE]);
     late.push(T, PRE, HERE).push(T + 100, Command::RefreshAll, HERE);
-    let owed = if dram.generation == cxlab_model::dram::Generation::Ddr4 { 9 } else { 5 };
+    let owed = if dram.generation == cxlab_model::media::dram::Generation::Ddr4 { 9 } else { 5 };
     late.push(t.t_refi.0 * (owed + 2) + early, Command::RefreshAll, HERE);
     let mut seeds = vec![
         Seed { rule: "tFAW", ranks: 2, log: faw },
@@ -187,19 +187,19 @@ fn others(dram: &Dram, early: u64) -> Vec<Seed> {
 
 #[test]
 fn each_seeded_timing_violation_is_found_and_a_cycle_later_there_is_none() {
-    for preset in Preset::ALL {
-        let dram = preset.dram();
+    for preset in ALL {
+        let dram = dram(preset);
         let legal = pairs(&dram.cycles(), 0).into_iter().chain(others(&dram, 0));
         let early = pairs(&dram.cycles(), 1).into_iter().chain(others(&dram, 1));
         let mut seeds = 0;
         for (legal, early) in legal.zip(early) {
             assert_clean(
-                &format!("{preset:?} {} just kept", legal.rule),
+                &format!("{preset} {} just kept", legal.rule),
                 &check(&dram, legal.ranks, &legal.log.commands),
             );
             let found = check(&dram, early.ranks, &early.log.commands);
             let names: Vec<&str> = found.iter().map(|violation| violation.rule).collect();
-            assert!(names.contains(&early.rule), "{preset:?}: {} broken, found {names:?}", early.rule);
+            assert!(names.contains(&early.rule), "{preset}: {} broken, found {names:?}", early.rule);
             seeds += 1;
         }
         assert!(seeds >= 20, "{seeds}");
@@ -209,7 +209,7 @@ fn each_seeded_timing_violation_is_found_and_a_cycle_later_there_is_none() {
 #[test]
 fn each_seeded_violation_of_state_is_found() {
     use Command::{Activate as ACT, Precharge as PRE, Read as RD, RefreshAll as REF};
-    let dram = Preset::Ddr5_4800.dram();
+    let dram = dram("DDR5-4800");
     let seed = |open: &[At], commands: &[(u64, Command, At)]| {
         let mut log = Log::with_open(open);
         for (after, command, to) in commands {

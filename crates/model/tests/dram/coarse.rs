@@ -1,7 +1,8 @@
 //! The laws of the coarse model.
 
 use cxlab_kernel::Time;
-use cxlab_model::dram::{CoarseSpec, DramError, Memory, MemorySpec};
+use cxlab_model::media::dram::{CoarseSpec, DramError};
+use cxlab_model::media::{Memory, MemorySpec};
 use proptest::prelude::*;
 
 use super::harness::{closed, open, random_mix, read, sequential_reads, steady_gb_s, write};

@@ -1,7 +1,7 @@
 //! Known gaps: each test holds the model as it is, and fails when the gap closes.
 
 use cxlab_kernel::Time;
-use cxlab_model::dram::{Command, Preset};
+use cxlab_model::media::dram::Command;
 
 use super::harness::{closed, open, read, sequential_mix, steady_gb_s, write};
 use super::machine::{Lines, coarse, log, spec, unrefreshed};
@@ -9,7 +9,7 @@ use super::machine::{Lines, coarse, log, spec, unrefreshed};
 /// DRM-1: silicon opens the rows of the writes that wait while the last reads are still on the bus.
 #[test]
 fn no_row_of_a_write_is_opened_while_reads_are_served() {
-    let mut spec = spec(Preset::Ddr5_4800);
+    let mut spec = spec("DDR5-4800");
     (spec.controller.write_high_mark.value, spec.controller.write_low_mark.value) = (2, 0);
     let lines = Lines::new(&spec);
     let reads = (0..32).map(|column| (Time::ZERO, read(lines.at(0, 0, 0, 1, column))));

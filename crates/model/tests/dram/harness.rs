@@ -2,7 +2,8 @@
 
 use cxlab_kernel::{EventQueue, Stream, Time};
 use cxlab_model::addr::{Dpa, LINE_BYTES};
-use cxlab_model::dram::{Access, AccessKind, Driver, Memory, Tag, Wake};
+use cxlab_model::media::Memory;
+use cxlab_model::mem::{Access, AccessKind, Driver, Media, Tag, Wake};
 
 #[derive(Clone, Copy, Debug)]
 enum Event {

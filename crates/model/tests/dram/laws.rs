@@ -1,20 +1,22 @@
 //! Bounds in closed form, from the standard's constraints alone, and what holds for any queue.
 
 use cxlab_kernel::Stream;
-use cxlab_model::dram::{AccessKind, DetailedSpec, Field, Hash, Memory, PagePolicy, Preset, RefreshMode, Timing};
+use cxlab_model::media::Memory;
+use cxlab_model::media::dram::{DetailedSpec, Field, Hash, PagePolicy, RefreshMode, Timing};
+use cxlab_model::mem::AccessKind;
 use proptest::prelude::*;
 
 use super::harness::{Life, closed, random_mix, read, sequential_reads, steady_gb_s, write};
-use super::machine::{Lines, lone, memory, peak_gb_s, server, spec, sub_channel, unrefreshed, variants};
+use super::machine::{ALL, Lines, lone, memory, peak_gb_s, server, spec, sub_channel, unrefreshed, variants};
 
 const IN_FLIGHT: usize = 128;
 
-fn timing(preset: Preset) -> Timing {
+fn timing(preset: &str) -> Timing {
     lone(preset).cycles()
 }
 
 /// The rate when a line goes every `cycles` [GB/s].
-fn one_line_every(preset: Preset, cycles: f64) -> f64 {
+fn one_line_every(preset: &str, cycles: f64) -> f64 {
     peak_gb_s(preset) * timing(preset).burst.0 as f64 / cycles
 }
 
@@ -24,7 +26,7 @@ fn assert_within_1_percent(what: &str, got: f64, bound: f64) {
 
 /// What a rank spends on a refresh [share of time]: from the last read to the first one after it are tRTP to
 /// the precharge, tRP, tRFC and tRCD, where tCCD would be.
-fn refresh_share(preset: Preset) -> f64 {
+fn refresh_share(preset: &str) -> f64 {
     let t = timing(preset);
     (t.t_rtp.0 + t.t_rp.0 + t.t_rfc.0 + t.t_rcd.0 - t.t_ccd_s.0) as f64 / t.t_refi.0 as f64
 }
@@ -35,13 +37,13 @@ fn run(memory: &mut Memory, traffic: &[(u64, AccessKind)]) -> Vec<Life> {
 
 #[test]
 fn a_row_hit_stream_reaches_the_peak_but_for_refresh() {
-    for preset in Preset::ALL {
+    for preset in ALL {
         let spec = spec(preset);
         let peak = steady_gb_s(&run(&mut unrefreshed(&spec), &sequential_reads(20_000)));
-        assert_within_1_percent(&format!("{preset:?} without refresh"), peak, peak_gb_s(preset));
+        assert_within_1_percent(&format!("{preset} without refresh"), peak, peak_gb_s(preset));
         let refreshed = steady_gb_s(&run(&mut sub_channel(&spec), &sequential_reads(60_000)));
         let bound = peak_gb_s(preset) * (1.0 - refresh_share(preset));
-        assert_within_1_percent(&format!("{preset:?} with refresh"), refreshed, bound);
+        assert_within_1_percent(&format!("{preset} with refresh"), refreshed, bound);
         let t = timing(preset);
         assert!(refreshed < peak_gb_s(preset) * (1.0 - t.t_rfc.0 as f64 / t.t_refi.0 as f64));
     }
@@ -49,16 +51,16 @@ fn a_row_hit_stream_reaches_the_peak_but_for_refresh() {
 
 #[test]
 fn a_stream_of_writes_reaches_the_peak_too() {
-    for preset in Preset::ALL {
+    for preset in ALL {
         let traffic: Vec<_> = (0..20_000).map(write).collect();
         let got = steady_gb_s(&run(&mut unrefreshed(&spec(preset)), &traffic));
-        assert_within_1_percent(&format!("{preset:?} writes"), got, peak_gb_s(preset));
+        assert_within_1_percent(&format!("{preset} writes"), got, peak_gb_s(preset));
     }
 }
 
 #[test]
 fn one_bank_group_is_bound_by_tccd_l() {
-    for preset in Preset::ALL {
+    for preset in ALL {
         let spec = spec(preset);
         let (lines, t) = (Lines::new(&spec), timing(preset));
         let columns = spec.dram.dram().organisation.lines_per_row();
@@ -66,13 +68,13 @@ fn one_bank_group_is_bound_by_tccd_l() {
         // long rows of hits; a row change in between is hidden by none, so only the middle of one row counts
         let reads: Vec<_> = (0..columns).map(|step| read(hits(step))).collect();
         let got = steady_gb_s(&run(&mut unrefreshed(&spec), &reads));
-        assert_within_1_percent(&format!("{preset:?} tCCD_L"), got, one_line_every(preset, t.t_ccd_l.0 as f64));
+        assert_within_1_percent(&format!("{preset} tCCD_L"), got, one_line_every(preset, t.t_ccd_l.0 as f64));
     }
 }
 
 #[test]
 fn one_bank_is_bound_by_its_row_cycle() {
-    for preset in Preset::ALL {
+    for preset in ALL {
         let spec = spec(preset);
         let (lines, t) = (Lines::new(&spec), timing(preset));
         let rows = |kind: fn(u64) -> (u64, AccessKind)| -> Vec<_> {
@@ -80,10 +82,10 @@ fn one_bank_is_bound_by_its_row_cycle() {
         };
         let read_cycle = t.t_rc.max(t.t_ras + t.t_rp).max(t.t_rcd + t.t_rtp + t.t_rp).0 as f64;
         let got = steady_gb_s(&run(&mut unrefreshed(&spec), &rows(read)));
-        assert_within_1_percent(&format!("{preset:?} tRC"), got, one_line_every(preset, read_cycle));
+        assert_within_1_percent(&format!("{preset} tRC"), got, one_line_every(preset, read_cycle));
         let write_cycle = (t.t_rcd + t.cwl + t.burst + t.t_wr + t.t_rp).0 as f64;
         let got = steady_gb_s(&run(&mut unrefreshed(&spec), &rows(write)));
-        assert_within_1_percent(&format!("{preset:?} write recovery"), got, one_line_every(preset, write_cycle));
+        assert_within_1_percent(&format!("{preset} write recovery"), got, one_line_every(preset, write_cycle));
     }
 }
 
@@ -101,7 +103,7 @@ fn row_misses(spec: &DetailedSpec, count: u64) -> Vec<(u64, AccessKind)> {
 
 #[test]
 fn row_misses_are_bound_by_tfaw_trrd_trc_and_the_bus() {
-    for preset in Preset::ALL {
+    for preset in ALL {
         let mut spec = spec(preset);
         spec.controller.page_policy.value = PagePolicy::Closed;
         let t = timing(preset);
@@ -111,15 +113,15 @@ fn row_misses_are_bound_by_tfaw_trrd_trc_and_the_bus() {
             .fold(0.0, f64::max);
         let bound = one_line_every(preset, every);
         let got = steady_gb_s(&run(&mut unrefreshed(&spec), &row_misses(&spec, 20_000)));
-        assert_within_1_percent(&format!("{preset:?} tFAW"), got, bound);
+        assert_within_1_percent(&format!("{preset} tFAW"), got, bound);
         let got = steady_gb_s(&run(&mut sub_channel(&spec), &row_misses(&spec, 60_000)));
-        assert_within_1_percent(&format!("{preset:?} tFAW, refresh"), got, bound * (1.0 - refresh_share(preset)));
+        assert_within_1_percent(&format!("{preset} tFAW, refresh"), got, bound * (1.0 - refresh_share(preset)));
     }
 }
 
 #[test]
 fn the_hash_frees_a_stride_from_its_one_bank() {
-    let plain = spec(Preset::Ddr5_4800);
+    let plain = spec("DDR5-4800");
     let mut hashed = plain.clone();
     hashed.controller.address_map.hash.value = Hash::Row;
     let lines = Lines::new(&plain);
@@ -131,17 +133,17 @@ fn the_hash_frees_a_stride_from_its_one_bank() {
 
 #[test]
 fn a_ddr5_channel_is_two_sub_channels() {
-    let lives = closed(&mut memory(&server(Preset::Ddr5_4800)), 256, &sequential_reads(60_000));
-    let bound = 38.4 * (1.0 - refresh_share(Preset::Ddr5_4800));
+    let lives = closed(&mut memory(&server("DDR5-4800")), 256, &sequential_reads(60_000));
+    let bound = 38.4 * (1.0 - refresh_share("DDR5-4800"));
     let got = steady_gb_s(&lives);
     assert!((got / bound - 1.0).abs() < 0.02, "{got} of {bound}");
 }
 
 #[test]
 fn latency_grows_with_load_and_is_never_below_a_row_hit_s() {
-    let spec = server(Preset::Ddr5_4800);
-    let t = timing(Preset::Ddr5_4800);
-    let hit = lone(Preset::Ddr5_4800).clock().edge(t.cl + t.burst);
+    let spec = server("DDR5-4800");
+    let t = timing("DDR5-4800");
+    let hit = lone("DDR5-4800").clock().edge(t.cl + t.burst);
     let mut last = 0.0;
     for in_flight in [1, 8, 32, 128] {
         let lives = closed(&mut memory(&spec), in_flight, &random_mix(20_000, 1 << 22, 1, 0));
@@ -169,9 +171,9 @@ proptest! {
     fn the_address_map_is_one_to_one_whatever_its_order_and_hash(
         spec in map_spec(), lines in prop::collection::hash_set(0u64..1 << 22, 2..400),
     ) {
-        let mut dram = lone(*spec.dram);
+        let mut dram = lone(spec.dram.name());
         dram.organisation.rows.value = 256; // small enough to be met often
-        let map = cxlab_model::dram::AddressMap::new(&spec.controller.address_map, &dram, *spec.ranks).unwrap();
+        let map = cxlab_model::media::dram::AddressMap::new(&spec.controller.address_map, &dram, *spec.ranks).unwrap();
         let folded: std::collections::HashSet<u64> = lines.iter().map(|line| line % map.lines()).collect();
         let places: std::collections::HashSet<_> = folded.iter().map(|line| map.locate(*line)).collect();
         prop_assert_eq!(places.len(), folded.len());
@@ -206,9 +208,9 @@ fn run_at(memory: &mut Memory, in_flight: usize, reads: u64) -> Vec<Life> {
 #[test]
 fn what_cannot_be_is_refused_with_what_is_valid() {
     let refuse = |change: &dyn Fn(&mut DetailedSpec)| {
-        let mut spec = spec(Preset::Ddr4_3200);
+        let mut spec = spec("DDR4-3200");
         change(&mut spec);
-        cxlab_model::dram::Detailed::new(&spec).unwrap_err().to_string()
+        cxlab_model::media::dram::Detailed::new(&spec).unwrap_err().to_string()
     };
     assert!(refuse(&|spec| spec.controller.read_queue.value = 0).contains("`read_queue` is 0"));
     assert!(refuse(&|spec| spec.controller.write_high_mark.value = 65).contains("1 to write_queue"));

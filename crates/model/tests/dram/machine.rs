@@ -1,9 +1,8 @@
 //! Memories to test with, and their commands as text.
 
 use cxlab_kernel::Time;
-use cxlab_model::dram::{
-    Detailed, DetailedSpec, Dram, Field, Hash, Issued, Memory, MemorySpec, PagePolicy, Preset, RefreshMode,
-};
+use cxlab_model::media::dram::{Detailed, DetailedSpec, Dram, Field, Hash, Issued, PagePolicy, Part, RefreshMode};
+use cxlab_model::media::{Memory, MemorySpec};
 
 /// Two channels of 38.4 GB/s.
 pub const COARSE: &str = r#"
@@ -38,9 +37,16 @@ const SPEC: &str = r#"
     hash = { value = "plain", source = "test" }
 "#;
 
-pub fn spec(preset: Preset) -> DetailedSpec {
+/// The parts of `data/dram/`.
+pub const ALL: [&str; 6] = ["DDR4-2400", "DDR4-3200", "DDR5-4400", "DDR5-4800", "DDR5-4800-x4", "DDR5-5600"];
+
+pub fn dram(name: &str) -> Dram {
+    Dram::load(name).unwrap()
+}
+
+pub fn spec(preset: &str) -> DetailedSpec {
     let mut spec: DetailedSpec = toml::from_str(SPEC).unwrap();
-    spec.dram.value = preset;
+    spec.dram.value = Part::load(preset).unwrap();
     spec
 }
 
@@ -49,7 +55,7 @@ pub fn spec_text() -> &'static str {
 }
 
 /// As servers are set up: rows hashed into banks, adaptive pages.
-pub fn server(preset: Preset) -> DetailedSpec {
+pub fn server(preset: &str) -> DetailedSpec {
     let mut spec = spec(preset);
     spec.controller.page_policy.value = PagePolicy::Adaptive;
     spec.controller.address_map.hash.value = Hash::Row;
@@ -62,21 +68,21 @@ pub fn memory(spec: &DetailedSpec) -> Memory {
 
 /// One sub-channel of `preset` alone, so that lines are its lines: the part without its other sub-channel.
 pub fn sub_channel(spec: &DetailedSpec) -> Memory {
-    let mut detailed = Detailed::with_dram(spec, &lone(spec.dram.value)).unwrap();
+    let mut detailed = Detailed::with_dram(spec, &lone(spec.dram.value.name())).unwrap();
     detailed.keep_log();
     Memory::Detailed(detailed)
 }
 
 /// `preset` with one sub-channel a channel.
-pub fn lone(preset: Preset) -> Dram {
-    let mut dram = preset.dram();
+pub fn lone(preset: &str) -> Dram {
+    let mut dram = Dram::load(preset).unwrap();
     dram.organisation.sub_channels.value = 1;
     dram
 }
 
 /// `preset` that need not be refreshed for a second.
 pub fn unrefreshed(spec: &DetailedSpec) -> Memory {
-    let mut dram = lone(spec.dram.value);
+    let mut dram = lone(spec.dram.value.name());
     dram.timing.t_refi.value = Time::from_ns(1_000_000_000);
     let mut detailed = Detailed::with_dram(spec, &dram).unwrap();
     detailed.keep_log();
@@ -129,10 +135,10 @@ impl Lines {
 /// Every kind of controller that a file can ask for.
 pub fn variants() -> Vec<DetailedSpec> {
     let mut variants = Vec::new();
-    for preset in Preset::ALL {
+    for preset in ALL {
         for policy in [PagePolicy::Open, PagePolicy::Closed, PagePolicy::Adaptive] {
             for refresh in [RefreshMode::AllBank, RefreshMode::SameBank] {
-                if refresh == RefreshMode::SameBank && preset.dram().timing.same_bank_refresh.is_none() {
+                if refresh == RefreshMode::SameBank && dram(preset).timing.same_bank_refresh.is_none() {
                     continue;
                 }
                 for ranks in [1, 2] {
@@ -150,6 +156,6 @@ pub fn variants() -> Vec<DetailedSpec> {
 }
 
 /// What one sub-channel of `preset` carries [GB/s].
-pub fn peak_gb_s(preset: Preset) -> f64 {
+pub fn peak_gb_s(preset: &str) -> f64 {
     lone(preset).peak_bytes_per_second() as f64 / 1e9
 }

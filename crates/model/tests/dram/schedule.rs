@@ -1,45 +1,46 @@
 //! Single schedules: which commands go, and when; the expected cycles are sums of the standard's constraints.
 
 use cxlab_kernel::Time;
-use cxlab_model::dram::{AccessKind, BankAddress, BankIndex, Command, Cycles, Device, PagePolicy, Preset, RefreshMode};
+use cxlab_model::media::dram::{BankAddress, BankIndex, Command, Cycles, Device, PagePolicy, RefreshMode};
+use cxlab_model::mem::AccessKind;
 
 use super::harness::{open, read, write};
-use super::machine::{Lines, assert_commands, log, lone, spec, unrefreshed};
+use super::machine::{ALL, Lines, assert_commands, dram, log, lone, spec, unrefreshed};
 
 const AT_ONCE: Time = Time::ZERO;
 
 #[test]
 fn a_read_of_a_closed_bank_takes_trcd_cl_and_the_burst_in_every_preset() {
-    for preset in Preset::ALL {
+    for preset in ALL {
         let spec = spec(preset);
-        let (dram, mut memory) = (preset.dram(), unrefreshed(&spec));
+        let (dram, mut memory) = (dram(preset), unrefreshed(&spec));
         let lives = open(&mut memory, &[(AT_ONCE, read(0))]);
         assert_commands(&memory, &["ACT", "RD"]);
         let timing = dram.cycles();
         let act = Command::Activate.width(dram.generation) - Cycles(1); // its last cycle
         let expected = dram.clock().edge(act + timing.t_rcd + timing.cl + timing.burst);
-        assert_eq!(lives[0].latency(), expected, "{preset:?}");
+        assert_eq!(lives[0].latency(), expected, "{preset}");
     }
 }
 
 #[test]
 fn the_return_latency_is_added_to_a_read() {
-    let mut with = spec(Preset::Ddr5_4800);
+    let mut with = spec("DDR5-4800");
     with.controller.return_latency.value = Time::from_ns(15);
-    let without = open(&mut unrefreshed(&spec(Preset::Ddr5_4800)), &[(AT_ONCE, read(0))])[0].latency();
+    let without = open(&mut unrefreshed(&spec("DDR5-4800")), &[(AT_ONCE, read(0))])[0].latency();
     assert_eq!(open(&mut unrefreshed(&with), &[(AT_ONCE, read(0))])[0].latency(), without + Time::from_ns(15));
 }
 
 #[test]
 fn a_second_line_of_the_row_is_a_hit_and_another_row_a_conflict() {
-    let spec = spec(Preset::Ddr5_4800);
+    let spec = spec("DDR5-4800");
     let lines = Lines::new(&spec);
     let mut memory = unrefreshed(&spec);
     let row = |row, column| read(lines.at(0, 0, 0, row, column));
     open(&mut memory, &[(AT_ONCE, row(5, 0)), (AT_ONCE, row(5, 1)), (AT_ONCE, row(6, 0))]);
     assert_commands(&memory, &["ACT", "RD", "RD", "PRE", "ACT", "RD"]);
     let at: Vec<u64> = log(&memory).iter().map(|issued| issued.at.0).collect();
-    let t = Preset::Ddr5_4800.dram().cycles();
+    let t = dram("DDR5-4800").cycles();
     assert_eq!(at[1] - at[0], t.t_rcd.0);
     assert_eq!(at[2] - at[1], t.t_ccd_l.0);
     assert_eq!(at[3], (at[0] + t.t_ras.0).max(at[2] + t.t_rtp.0));
@@ -48,7 +49,7 @@ fn a_second_line_of_the_row_is_a_hit_and_another_row_a_conflict() {
 
 #[test]
 fn a_hit_goes_before_an_older_conflict_and_not_before_one_past_its_age_limit() {
-    let mut patient = spec(Preset::Ddr4_3200);
+    let mut patient = spec("DDR4-3200");
     let lines = Lines::new(&patient);
     let row = |row, column| read(lines.at(0, 0, 0, row, column));
     let stream: Vec<_> = std::iter::once((AT_ONCE, row(1, 0)))
@@ -65,7 +66,7 @@ fn a_hit_goes_before_an_older_conflict_and_not_before_one_past_its_age_limit() {
 
 #[test]
 fn a_closed_page_is_closed_with_its_last_waiting_hit() {
-    let mut closed = spec(Preset::Ddr5_4800);
+    let mut closed = spec("DDR5-4800");
     closed.controller.page_policy.value = PagePolicy::Closed;
     let lines = Lines::new(&closed);
     let mut memory = unrefreshed(&closed);
@@ -75,7 +76,7 @@ fn a_closed_page_is_closed_with_its_last_waiting_hit() {
 
 #[test]
 fn an_adaptive_page_learns_from_conflicts_to_close_and_from_returns_to_stay_open() {
-    let mut adaptive = spec(Preset::Ddr5_4800);
+    let mut adaptive = spec("DDR5-4800");
     adaptive.controller.page_policy.value = PagePolicy::Adaptive;
     let lines = Lines::new(&adaptive);
     let mut memory = unrefreshed(&adaptive);
@@ -92,7 +93,7 @@ fn an_adaptive_page_learns_from_conflicts_to_close_and_from_returns_to_stay_open
 
 #[test]
 fn writes_are_taken_at_once_and_wait_for_the_high_mark() {
-    let mut spec = spec(Preset::Ddr5_4800);
+    let mut spec = spec("DDR5-4800");
     spec.controller.write_high_mark.value = 4;
     spec.controller.write_low_mark.value = 3;
     let mut memory = unrefreshed(&spec);
@@ -108,12 +109,12 @@ fn writes_are_taken_at_once_and_wait_for_the_high_mark() {
 
 #[test]
 fn neither_a_flood_of_writes_nor_one_of_reads_starves_the_other() {
-    let spec = spec(Preset::Ddr5_4800);
+    let spec = spec("DDR5-4800");
     let high = u64::from(*spec.controller.write_high_mark);
-    let t = Preset::Ddr5_4800.dram().cycles();
+    let t = dram("DDR5-4800").cycles();
     // a turn of the flood, and one row miss on either side of it
     let turn = Cycles(high * t.t_ccd_s.0 + 2 * (t.t_rp + t.t_rcd + t.write_end() + t.t_wtr_l + t.cl).0);
-    let bound = Preset::Ddr5_4800.dram().clock().edge(turn);
+    let bound = dram("DDR5-4800").clock().edge(turn);
     for (flood, single) in [(write as fn(u64) -> _, read as fn(u64) -> _), (read, write)] {
         let mut arrivals: Vec<_> = (0..5000).map(|line| (AT_ONCE, flood(line))).collect();
         let at = Time::from_ns(500);
@@ -128,7 +129,7 @@ fn neither_a_flood_of_writes_nor_one_of_reads_starves_the_other() {
 
 #[test]
 fn a_read_of_a_waiting_write_is_answered_from_the_queue() {
-    let spec = spec(Preset::Ddr5_4800);
+    let spec = spec("DDR5-4800");
     let mut memory = unrefreshed(&spec);
     let lives = open(&mut memory, &[(AT_ONCE, write(3)), (AT_ONCE, write(3)), (Time::from_ns(1), read(3))]);
     assert_eq!(lives[2].latency(), Time::ZERO);
@@ -137,7 +138,7 @@ fn a_read_of_a_waiting_write_is_answered_from_the_queue() {
 
 #[test]
 fn a_full_queue_holds_arrivals_in_order_and_counts_them() {
-    let mut spec = spec(Preset::Ddr4_2400);
+    let mut spec = spec("DDR4-2400");
     spec.controller.read_queue.value = 2;
     let lines = Lines::new(&spec);
     let mut memory = unrefreshed(&spec);
@@ -151,12 +152,12 @@ fn a_full_queue_holds_arrivals_in_order_and_counts_them() {
 
 #[test]
 fn refresh_closes_all_banks_comes_every_trefi_and_keeps_the_rank_for_trfc() {
-    let spec = spec(Preset::Ddr5_4800);
+    let spec = spec("DDR5-4800");
     let mut memory = super::machine::sub_channel(&spec);
     open(&mut memory, &[(AT_ONCE, read(0)), (Time::from_ns(3950), read(0)), (Time::from_ns(7900), read(0))]);
     assert_commands(&memory, &["ACT", "RD", "PREA", "REFab", "ACT", "RD", "PREA", "REFab", "ACT", "RD"]);
     let at: Vec<u64> = log(&memory).iter().map(|issued| issued.at.0).collect();
-    let t = Preset::Ddr5_4800.dram().cycles();
+    let t = dram("DDR5-4800").cycles();
     assert_eq!((at[2], at[3]), (t.t_refi.0, t.t_refi.0 + t.t_rp.0));
     assert_eq!(at[4], at[3] + t.t_rfc.0);
     assert_eq!(at[6], 2 * t.t_refi.0);
@@ -164,11 +165,11 @@ fn refresh_closes_all_banks_comes_every_trefi_and_keeps_the_rank_for_trfc() {
 
 #[test]
 fn same_bank_refresh_leaves_the_other_banks_working() {
-    let mut same = spec(Preset::Ddr5_4800);
+    let mut same = spec("DDR5-4800");
     same.controller.refresh.value = RefreshMode::SameBank;
     let lines = Lines::new(&same);
     let mut memory = super::machine::sub_channel(&same);
-    let t = Preset::Ddr5_4800.dram().cycles();
+    let t = dram("DDR5-4800").cycles();
     let due = Time::from_ps(1_950_000 / 4);
     let lives = open(
         &mut memory,
@@ -190,7 +191,7 @@ struct Probe {
 }
 
 impl Probe {
-    fn new(preset: Preset, ranks: u32) -> Probe {
+    fn new(preset: &str, ranks: u32) -> Probe {
         Probe { device: Device::new(&lone(preset), ranks), now: Cycles(1000) }
     }
 
@@ -213,8 +214,8 @@ impl Probe {
 
 #[test]
 fn each_constraint_blocks_at_t_minus_1_and_is_ready_at_t() {
-    for preset in Preset::ALL {
-        let t = preset.dram().cycles();
+    for preset in ALL {
+        let t = dram(preset).cycles();
         let mut probe = Probe::new(preset, 2);
         let (bank, same_group, other_group) = (probe.bank(0, 0, 0), probe.bank(0, 0, 1), probe.bank(0, 1, 0));
         let other_rank = probe.bank(1, 0, 0);
@@ -261,8 +262,8 @@ fn each_constraint_blocks_at_t_minus_1_and_is_ready_at_t() {
 
 #[test]
 fn the_fifth_activate_waits_for_tfaw_and_activates_of_a_bank_for_trc() {
-    for preset in Preset::ALL {
-        let t = preset.dram().cycles();
+    for preset in ALL {
+        let t = dram(preset).cycles();
         let mut probe = Probe::new(preset, 1);
         let first = probe.issue(Command::Activate, probe.bank(0, 0, 0));
         for group in 1..4 {
@@ -282,8 +283,8 @@ fn the_fifth_activate_waits_for_tfaw_and_activates_of_a_bank_for_trc() {
 
 #[test]
 fn an_auto_precharge_closes_after_trtp_or_twr_and_not_before_tras() {
-    for preset in Preset::ALL {
-        let t = preset.dram().cycles();
+    for preset in ALL {
+        let t = dram(preset).cycles();
         let mut probe = Probe::new(preset, 1);
         let bank = probe.bank(0, 0, 0);
         let act = probe.issue(Command::Activate, bank);

@@ -2,7 +2,9 @@
 
 use cxlab_kernel::Time;
 use cxlab_kernel::statistic::Value;
-use cxlab_model::dram::{AccessKind, Command, Memory, Preset};
+use cxlab_model::media::Memory;
+use cxlab_model::media::dram::Command;
+use cxlab_model::mem::AccessKind;
 
 use super::harness::{closed, random_mix};
 use super::machine::{coarse, log, peak_gb_s, server, sub_channel};
@@ -19,7 +21,7 @@ fn value(memory: &Memory, elapsed: Time, name: &str) -> f64 {
 
 #[test]
 fn what_is_counted_is_what_the_log_shows() {
-    let mut memory = sub_channel(&server(Preset::Ddr5_4800));
+    let mut memory = sub_channel(&server("DDR5-4800"));
     let traffic = random_mix(20_000, 1 << 18, 2, 1);
     let lives = closed(&mut memory, 96, &traffic);
     let end = lives.iter().map(|life| life.done).max().unwrap();
@@ -35,7 +37,7 @@ fn what_is_counted_is_what_the_log_shows() {
     assert_eq!(of("reads") + of("forwarded_reads"), reads);
     assert_eq!(of("read_latency"), reads);
     let lines = of("reads") + of("writes");
-    let utilisation = lines * 64.0 / end.as_ns() / peak_gb_s(Preset::Ddr5_4800);
+    let utilisation = lines * 64.0 / end.as_ns() / peak_gb_s("DDR5-4800");
     assert!((of("bus_utilisation") / utilisation - 1.0).abs() < 1e-6);
     // Little: reads in the queue are their rate times their wait
     let occupancy = of("reads") / end.as_ns() * of("read_queue_latency");
@@ -55,7 +57,7 @@ fn the_coarse_model_counts_its_lines_and_its_bus() {
 #[test]
 fn the_same_accesses_give_the_same_commands() {
     let run = || {
-        let mut memory = sub_channel(&server(Preset::Ddr5_5600));
+        let mut memory = sub_channel(&server("DDR5-5600"));
         closed(&mut memory, 80, &random_mix(5000, 1 << 20, 1, 1));
         log(&memory).to_vec()
     };

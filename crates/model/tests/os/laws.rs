@@ -27,7 +27,7 @@ fn a_migration_is_4096_bytes_read_and_4096_bytes_written() {
     let moved = stats.promotions.get() + stats.demotions.get();
     assert!(moved > 100, "{moved} pages moved");
     assert_eq!(stats.copied_lines.get(), moved * 64);
-    let lines = |of: fn(&cxlab_model::machine::NodeStats) -> u64| -> u64 {
+    let lines = |of: fn(&cxlab_model::home::NodeStats) -> u64| -> u64 {
         session.machine().nodes().map(|(node, _)| of(node)).sum()
     };
     let written = lines(|node| node.write_backs.get());

@@ -30,6 +30,7 @@ pub fn process(app: AppSpec, threads: u16, pages: u32, mempolicy: Mempolicy) -> 
 pub fn study(processes: Vec<ProcessSpec>) -> StudySpec {
     StudySpec {
         machine: MACHINE.into(),
+        set: Vec::new(),
         caches_divided_by: 64,
         capacity: capacity(20_000, 20_000),
         processes,

@@ -5,8 +5,8 @@ use cxlab_access::Phase;
 use cxlab_kernel::Time;
 use cxlab_model::addr::Hpa;
 use cxlab_model::error::ModelError;
-use cxlab_model::frontend::{Block, Execution, Feed, Instruction, LineAccess, Outcome, Step};
-use cxlab_model::machine::AddressRange;
+use cxlab_model::feed::{Block, Execution, Feed, Instruction, LineAccess, Outcome, Step};
+use cxlab_model::home::AddressRange;
 use cxlab_model::{Machine, MachineSpec};
 
 pub const GIB: u64 = 1 << 30;

@@ -22,6 +22,7 @@ use cxlab_kernel::Time;
 use cxlab_model::ModelError;
 use cxlab_model::os::{Mempolicy, Share};
 use cxlab_model::study::{Interval, Session, StudySpec};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bad;
@@ -30,60 +31,69 @@ use super::bad;
 const SLOW: &str = "cxl";
 
 /// A run of Caption.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct CaptionJob {
+pub struct CaptionJob {
     study: StudySpec,
     mode: Mode,
     /// share of CXL memory at the beginning
+    #[schemars(with = "f64")]
     start: CxlShare,
     objective: ObjectiveKind,
     /// executions of the programs, one decision each
     executions: usize,
     /// samples of an execution
     samples: usize,
+    #[schemars(with = "String")]
     sample: Time,
     /// each application's throughput that makes 1; what a mix's mean is taken of
     normal: Vec<f64>,
     /// executions at fixed shares that the estimator is fitted on, for `fit`
+    #[schemars(with = "Vec<f64>")]
     shares: Vec<CxlShare>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+#[schemars(rename = "CaptionMode")]
+pub enum Mode {
     /// only run at `shares`, and fit
     Fit,
     Paper,
     Adaptive,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum ObjectiveKind {
+#[schemars(rename = "CaptionObjective")]
+pub enum ObjectiveKind {
     Throughput,
     /// the coefficients that were published
     Published,
     /// a model that was fitted
-    Model(LinearModel),
+    Model(#[schemars(with = "serde_json::Value")] LinearModel),
 }
 
 /// One execution.
-#[derive(Debug, Serialize)]
-struct Execution {
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CaptionExecution")]
+pub struct Execution {
     share: f64,
     /// geometric mean over the programs, of throughput over `normal`
     throughput: f64,
     /// what the tuner climbed
     performance: Option<f64>,
     verdict: Option<String>,
+    #[schemars(with = "serde_json::Value")]
     averaged: Sample,
     processes: Vec<f64>,
 }
 
-#[derive(Debug, Serialize)]
-struct Outcome {
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CaptionOutcome")]
+pub struct Outcome {
     executions: Vec<Execution>,
+    #[schemars(with = "Option<serde_json::Value>")]
     model: Option<LinearModel>,
 }
 

@@ -1,4 +1,4 @@
-//! Warming: between the windows of a sampled run, or ahead of a region, the model is told lines and branches alone.
+//! Warming: what is known of a stretch that is not timed, and of the detail that sets its pace.
 //!
 //! ```text
 //!   detail | settle, Sample(Warming) | Block, Access, Block, ... no questions | Sample(Detailed) | detail
@@ -8,12 +8,9 @@
 //! The model's time stands still; the guest's goes on from where it was, at the pace of the last stretch of detail, so it
 //! is continuous and never runs back. Idle spans and devices' service are added as in detail.
 
-use cxlab_access::{BlockId, LineFilter, Marker, Phase, Progress, Record};
+use cxlab_access::{LineFilter, Phase, Progress};
 
-use super::{BlockData, Stream};
 use crate::arguments::{Arguments, WarmUp};
-use crate::mode::Mode;
-use crate::{clock, mode, qemu, turns};
 
 /// Instructions between two looks at the timers.
 const QUANTUM: u64 = 10_000;
@@ -73,7 +70,41 @@ impl Warming {
         }
     }
 
-    /// A block of so many instructions is entered in detail.
+    /// Whether the model is to follow the program functionally until a region of detail begins.
+    pub fn warms_up(&self) -> bool {
+        self.up == WarmUp::Program
+    }
+
+    /// Whether it does so now.
+    pub fn is_before_region(&self) -> bool {
+        self.before_region
+    }
+
+    pub fn set_before_region(&mut self, is: bool) {
+        self.before_region = is;
+    }
+
+    /// The schedule, where one is followed now.
+    #[inline]
+    pub fn schedule(&mut self) -> Option<&mut Progress> {
+        self.progress.as_mut().filter(|_| !self.before_region)
+    }
+
+    pub fn is_sampled(&self) -> bool {
+        self.progress.is_some()
+    }
+
+    /// The phase that the schedule says.
+    pub fn phase(&self) -> Option<Phase> {
+        self.progress.as_ref().map(Progress::phase)
+    }
+
+    /// Where the schedule is; 0 where there is none.
+    pub fn position(&self) -> u64 {
+        self.progress.as_ref().map_or(0, Progress::position)
+    }
+
+    /// So many instructions are executed in detail.
     #[inline]
     pub fn in_detail(&mut self, instructions: u64) {
         self.detailed += instructions;
@@ -84,187 +115,66 @@ impl Warming {
         self.detail_stood_ps += ps;
     }
 
-    /// What has passed since the phase began [ps].
-    fn time_ps(&self) -> u64 {
-        self.pace.time_ps(self.instructions) + self.stood_ps
-    }
-
-    fn learn_pace(&mut self, model_ps: u64) {
+    /// A phase of warming begins where the model has come to `model_ps`.
+    pub fn begin(&mut self, model_ps: u64) {
         let ps = (model_ps - self.detail_began_ps).saturating_sub(self.detail_stood_ps);
         if self.detailed > 0 && ps > 0 {
             self.pace = Pace { instructions: self.detailed, ps };
         }
-    }
-}
-
-impl Stream {
-    /// Whether the model is to follow the program functionally until a region of detail begins.
-    pub fn warms_up(&self) -> bool {
-        self.warming.up == WarmUp::Program
+        self.filter.forget();
+        (self.instructions, self.looked, self.idle_ps, self.stood_ps) = (0, 0, 0, 0);
     }
 
-    /// Whether it does so now.
-    pub fn is_before_region(&self) -> bool {
-        self.warming.before_region
+    /// Detail begins where the model has come to `model_ps`.
+    pub fn end(&mut self, model_ps: u64) {
+        (self.detailed, self.detail_stood_ps, self.detail_began_ps) = (0, 0, model_ps);
     }
 
-    /// A region begins, or the way to it: in the phase that the schedule says.
-    pub(super) fn begin_phase(&mut self, vcpu: usize, marker: Marker) {
-        if marker == Marker::ProgramStart && self.warms_up() {
-            self.warming.before_region = true;
-            self.enter_warming(vcpu);
-            return;
-        }
-        match self.warming.progress.as_ref().map(Progress::phase) {
-            None => {}
-            Some(Phase::Warming) => self.enter_warming(vcpu),
-            Some(phase) => self.sample(vcpu, phase, 0),
-        }
+    /// What has passed since the phase began [ps].
+    pub fn time_ps(&self) -> u64 {
+        self.pace.time_ps(self.instructions) + self.stood_ps
     }
 
-    /// The region begins that was warmed up for.
-    pub fn end_warm_up(&mut self, vcpu: usize, marker: Marker) {
-        self.warming.before_region = false;
-        self.leave_warming(vcpu);
-        self.push(vcpu, Record::Mark { marker });
-        self.begin_phase(vcpu, marker);
-        self.producer.publish();
+    /// How long all were idle since the phase began [ps].
+    pub fn idle_ps(&self) -> u64 {
+        self.idle_ps
     }
 
-    /// A block is entered: in the phase that the schedule says.
+    /// So many instructions are executed while nothing is timed.
     #[inline]
-    pub(super) fn step(&mut self, vcpu: usize, entered: BlockData) {
-        let instructions = entered.instructions();
-        self.entered = entered.id();
-        if let Some(progress) = &mut self.warming.progress
-            && !self.warming.before_region
-        {
-            let before = progress.phase();
-            if let Some(phase) = progress.enter(instructions) {
-                self.announce(vcpu, entered.id());
-                self.follow(vcpu, before, phase);
-            }
-        }
-        if mode::in_detail() {
-            self.block(vcpu, entered);
-        } else {
-            self.warm_block(vcpu, entered.id(), instructions);
-        }
+    pub fn untimed(&mut self, instructions: u64) {
+        self.instructions += instructions;
     }
 
-    #[cold]
-    fn follow(&mut self, vcpu: usize, before: Phase, phase: Phase) {
-        match (before, phase) {
-            (Phase::Warming, _) => self.leave_warming(vcpu),
-            (Phase::Measured, Phase::Warming) => self.sample(vcpu, Phase::Detailed, 0),
-            _ => {}
-        }
-        match (before, phase) {
-            (_, Phase::Warming) => self.enter_warming(vcpu),
-            // Leaving has told it.
-            (Phase::Warming, Phase::Detailed) => {}
-            _ => self.sample(vcpu, phase, 0),
-        }
-    }
-
-    fn sample(&mut self, vcpu: usize, phase: Phase, idle_ps: u64) {
-        let position = self.warming.progress.as_ref().map_or(0, Progress::position);
-        self.push(vcpu, Record::Sample { phase, position, idle_ps });
-    }
-
-    fn enter_warming(&mut self, vcpu: usize) {
-        self.halt_others(vcpu);
-        self.settle(vcpu);
-        self.sample(vcpu, Phase::Warming, 0);
-        let model_ps = self.model_ps;
-        let warming = &mut self.warming;
-        warming.learn_pace(model_ps);
-        warming.filter.forget();
-        (warming.instructions, warming.looked, warming.idle_ps, warming.stood_ps) = (0, 0, 0, 0);
-        mode::set(Mode::Warming);
-    }
-
-    /// The model's time goes on where it was, the guest's where warming has brought it.
-    pub(super) fn leave_warming(&mut self, vcpu: usize) {
-        self.show_warmed();
-        self.offset_ps += self.warming.time_ps();
-        self.sample(vcpu, Phase::Detailed, self.warming.idle_ps);
-        let warming = &mut self.warming;
-        (warming.detailed, warming.detail_stood_ps, warming.detail_began_ps) = (0, 0, self.model_ps);
-        mode::set(Mode::Detail);
-        // Page tables may have changed unseen.
-        self.pages.begin();
-        self.take_over(vcpu);
-    }
-
-    /// Show what time it is where nothing is timed.
-    pub(super) fn show_warmed(&self) {
-        clock::publish(self.offset_ps + self.model_ps + self.warming.time_ps());
-    }
-
-    fn warm_block(&mut self, vcpu: usize, block: BlockId, instructions: u64) {
-        self.push(vcpu, Record::Block { block, from: 0 });
-        self.warming.instructions += instructions;
-        if self.warming.instructions - self.warming.looked >= QUANTUM {
-            self.warming.looked = self.warming.instructions;
-            self.show_warmed();
-            clock::run_due_timers(vcpu);
-            if turns::several() {
-                qemu::end_turn(vcpu);
-            }
-        }
-    }
-
-    /// An instruction that may repeat touches a line (virtual address / 64), in the phase that the schedule says: whether it
-    /// has not done so just before.
+    /// Whether it is time to look at the timers.
     #[inline]
-    pub(super) fn repeat(&mut self, vcpu: usize, instruction: u16, line: u64, store: bool) -> bool {
-        let Some(progress) = self.warming.progress.as_mut().filter(|_| !self.warming.before_region) else {
-            return true;
-        };
-        let before = progress.phase();
-        let (counts, begins) = progress.repeat(instruction.into(), line, store);
-        if let Some(phase) = begins {
-            self.follow(vcpu, before, phase);
-            self.push(vcpu, Record::Block { block: self.entered, from: instruction });
-            self.last = [None; 2];
+    pub fn looks_at_timers(&mut self) -> bool {
+        let due = self.instructions - self.looked >= QUANTUM;
+        if due {
+            self.looked = self.instructions;
         }
-        let passed = if mode::in_detail() { &mut self.warming.detailed } else { &mut self.warming.instructions };
-        *passed += counts;
-        counts > 0
-    }
-
-    /// The region ends: nothing more of it will be in a window.
-    pub(super) fn end_phase(&mut self, vcpu: usize) {
-        if mode::now() == Mode::Warming {
-            self.leave_warming(vcpu);
-        } else if self.warming.progress.is_some() {
-            self.sample(vcpu, Phase::Detailed, 0);
-        }
+        due
     }
 
     /// Whether the model is to be told that the line is touched (virtual address / 64).
     #[inline]
-    pub(super) fn is_news(&mut self, line: u64, store: bool) -> bool {
-        self.warming.filter.lets_pass(line, store)
+    pub fn is_news(&mut self, line: u64, store: bool) -> bool {
+        self.filter.lets_pass(line, store)
     }
 
     /// Tell all lines anew.
-    pub(super) fn forget_news(&mut self) {
-        self.warming.filter.forget();
+    pub fn forget_news(&mut self) {
+        self.filter.forget();
     }
 
     /// A device has served a request where nothing is timed.
-    pub(super) fn warm_device_served(&mut self, vcpu: usize, service_ps: u64) {
-        self.push(vcpu, Record::Device { service_ps });
-        self.warming.stood_ps += service_ps;
-        self.show_warmed();
+    pub fn serve(&mut self, service_ps: u64) {
+        self.stood_ps += service_ps;
     }
 
     /// All were idle for so long where nothing is timed.
-    pub fn warm_idle(&mut self, ps: u64) {
-        self.warming.idle_ps += ps;
-        self.warming.stood_ps += ps;
-        self.show_warmed();
+    pub fn idle(&mut self, ps: u64) {
+        self.idle_ps += ps;
+        self.stood_ps += ps;
     }
 }

@@ -1,0 +1,327 @@
+//! The CPI stack: each moment of a core's time is charged to what its oldest instruction waits for.
+//!
+//! ```text
+//!   commit ------------ data ready -- complete -- commit      the next instruction's wait, and what it is charged to:
+//!     '---- its line ------'-execution-'-retiring-'           a line from beyond L2 by the stages of its request
+//! ```
+//!
+//! While no instruction is in the window, the reason of the front end is charged. The parts add up to the core's time to the
+//! picosecond. A wait for a line is split in the proportion of its request's stages, whatever the core hid of them: a stream
+//! whose lines wait for fill buffers is charged to the fill buffers, not to the last stage of each line. What leaves the core
+//! meanwhile, loads behind the oldest one and stores that nobody waits for, is charged nothing. Not modelled: an L2 hit that
+//! waited for a fill buffer is charged as the request that gave the buffer back. Source: S. Eyerman, L. Eeckhout, T. Karkhanis
+//! and J. Smith, A performance counter architecture for computing accurate CPI components, ASPLOS 2006.
+
+use cxlab_kernel::Time;
+
+use crate::mem::Stage;
+use crate::request::{NodeId, Op, Request};
+
+macro_rules! causes {
+    ($($cause:ident $name:literal $description:literal,)+) => {
+        /// What a core's time is charged to, where it is not a request's stage.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Cause { $(#[doc = $description] $cause,)+ }
+
+        impl Cause {
+            pub const ALL: &'static [Cause] = &[$(Cause::$cause,)+];
+
+            /// The name in results.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Cause::$cause => $name,)+ }
+            }
+
+            /// What the core does then.
+            #[must_use]
+            pub fn description(self) -> &'static str {
+                match self { $(Cause::$cause => $description,)+ }
+            }
+        }
+    };
+}
+
+causes! {
+    Retiring "retiring" "instructions commit, as many in a cycle as the core can",
+    Dispatch "dispatch" "no instruction is in the window: the front end brings the next ones",
+    Branches "branches" "no instruction is in the window: the front end refills behind a branch that was not guessed",
+    Execution "execution" "the oldest instruction has its operands and is executed",
+    L1 "l1" "the oldest instruction waits for a line of L1, or for a store ahead of it",
+    L2 "l2" "the oldest instruction waits for a line of L2",
+    Walks "walks" "the oldest instruction waits for a walk of the page tables",
+    Stores "stores" "no instruction is in the window: the store queue empties by a store a cycle",
+    Registers "registers" "the oldest instruction waits for a device's registers",
+}
+
+const STAGES: usize = Stage::ALL.len();
+/// Places of the causes, then of the LLC's lines by stage, then of each node's.
+const LLC: usize = Cause::ALL.len();
+
+/// Time of a core, or of several, by what it is charged to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeStack {
+    /// in user mode and in the kernel, by place
+    modes: [Vec<Time>; 2],
+    /// nothing to do until a timer
+    pub idle: Time,
+    /// waiting for a device's declared service time
+    pub io: Time,
+}
+
+/// The processor's mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    User,
+    Kernel,
+}
+
+impl TimeStack {
+    /// What is charged to a cause.
+    #[must_use]
+    pub fn of(&self, mode: Mode, cause: Cause) -> Time {
+        self.at(mode, cause as usize)
+    }
+
+    /// What is charged to lines that the LLC had.
+    #[must_use]
+    pub fn of_llc(&self, mode: Mode, stage: Stage) -> Time {
+        self.at(mode, LLC + stage as usize)
+    }
+
+    /// What is charged to lines of a node's memory.
+    #[must_use]
+    pub fn of_node(&self, mode: Mode, node: NodeId, stage: Stage) -> Time {
+        self.at(mode, place_of(node) + stage as usize)
+    }
+
+    fn at(&self, mode: Mode, place: usize) -> Time {
+        self.modes[mode as usize].get(place).copied().unwrap_or(Time::ZERO)
+    }
+
+    /// What is neither idle nor I/O.
+    #[must_use]
+    pub fn busy(&self) -> Time {
+        self.modes.iter().flatten().copied().sum()
+    }
+
+    /// Each part of `self` and of `other` put together.
+    #[must_use]
+    pub fn with(&self, other: &TimeStack, and: impl Fn(Time, Time) -> Time + Copy) -> TimeStack {
+        let mode = |mode: usize| {
+            let (one, two) = (&self.modes[mode], &other.modes[mode]);
+            let part = |place: usize| {
+                let of = |parts: &[Time]| parts.get(place).copied().unwrap_or(Time::ZERO);
+                and(of(one), of(two))
+            };
+            (0..one.len().max(two.len())).map(part).collect()
+        };
+        TimeStack { modes: [mode(0), mode(1)], idle: and(self.idle, other.idle), io: and(self.io, other.io) }
+    }
+}
+
+fn place_of(node: NodeId) -> usize {
+    LLC + STAGES * (1 + usize::from(node.0))
+}
+
+/// What an instruction's data waits for once it is issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// no memory
+    None,
+    L1,
+    L2,
+    /// a line that a request brings, or a walk
+    Request,
+    Registers,
+}
+
+/// The oldest instruction, as it commits.
+#[derive(Clone, Copy, Debug)]
+pub struct Oldest {
+    pub data_ready: Time,
+    pub complete: Time,
+    pub source: Source,
+    /// none of a later part of an instruction that repeats: that of the first part
+    pub mode: Option<Mode>,
+}
+
+/// Why the front end is late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Late {
+    Width,
+    Branch,
+    /// the store queue empties, when is known
+    StoreQueue,
+    /// stores whose requests have to come back first
+    Requests,
+}
+
+/// Who answered the request that came back last.
+#[derive(Clone, Copy, Debug)]
+enum Answered {
+    Llc,
+    Node(NodeId),
+    Walk,
+}
+
+/// A core's time so far.
+#[derive(Clone, Debug)]
+pub struct CpiStack {
+    spent: TimeStack,
+    /// all before is charged
+    charged: Time,
+    mode: Mode,
+    late: Late,
+    answered: Answered,
+    /// of the request that came back last
+    spans: [Time; STAGES],
+}
+
+impl CpiStack {
+    pub fn new() -> CpiStack {
+        let parts = || vec![Time::ZERO; LLC + STAGES];
+        CpiStack {
+            spent: TimeStack { modes: [parts(), parts()], idle: Time::ZERO, io: Time::ZERO },
+            charged: Time::ZERO,
+            mode: Mode::User,
+            late: Late::Width,
+            answered: Answered::Llc,
+            spans: [Time::ZERO; STAGES],
+        }
+    }
+
+    /// All before is charged.
+    #[inline]
+    pub fn charged(&self) -> Time {
+        self.charged
+    }
+
+    /// Count from here.
+    pub fn clear(&mut self) {
+        self.spent.modes.iter_mut().for_each(|parts| parts.fill(Time::ZERO));
+        (self.spent.idle, self.spent.io) = (Time::ZERO, Time::ZERO);
+    }
+
+    /// The stack of a core that has come to `now`, in a machine that has come to `until`: a core that has ended before is idle.
+    pub fn until(&self, now: Time, until: Time) -> TimeStack {
+        let mut stack = self.clone();
+        stack.charge(Cause::Dispatch, now);
+        stack.spent.idle += until.since(stack.charged);
+        stack.spent
+    }
+
+    /// The oldest instruction commits, and with it the core comes to `now`.
+    #[inline]
+    pub fn committed(&mut self, oldest: Oldest, now: Time) {
+        self.mode = oldest.mode.unwrap_or(self.mode);
+        if now <= self.charged {
+            return;
+        }
+        if oldest.complete > self.charged {
+            self.waited(oldest);
+        }
+        self.charge(Cause::Retiring, now);
+    }
+
+    #[inline(never)]
+    fn waited(&mut self, oldest: Oldest) {
+        if oldest.data_ready > self.charged {
+            let until = oldest.data_ready;
+            match oldest.source {
+                Source::None => self.charge(Cause::Dispatch, until),
+                Source::L1 => self.charge(Cause::L1, until),
+                Source::L2 => self.charge(Cause::L2, until),
+                Source::Registers => self.charge(Cause::Registers, until),
+                Source::Request => self.charge_request(until),
+            }
+        }
+        self.charge(Cause::Execution, oldest.complete);
+    }
+
+    /// An instruction is dispatched at `at` into an empty window.
+    pub fn dispatched(&mut self, at: Time, mode: Option<Mode>) {
+        self.mode = mode.unwrap_or(self.mode);
+        match self.late {
+            Late::Width => self.charge(Cause::Dispatch, at),
+            Late::Branch => self.charge(Cause::Branches, at),
+            Late::StoreQueue => self.charge(Cause::Stores, at),
+            Late::Requests => self.charge_request(at),
+        }
+    }
+
+    /// The next instruction is late for this reason.
+    #[inline]
+    pub fn late(&mut self, why: Late) {
+        self.late = why;
+    }
+
+    /// The store queue has room at a time that is known: the reason, unless its requests had to come back first.
+    #[inline]
+    pub fn late_for_stores(&mut self) {
+        if self.late != Late::Requests {
+            self.late = Late::StoreQueue;
+        }
+    }
+
+    /// A request has come back: what waited for it goes on.
+    pub fn answered(&mut self, request: &Request) {
+        self.answered = match request.op {
+            Op::Walk => Answered::Walk,
+            _ if request.entered => Answered::Node(request.node),
+            _ => Answered::Llc,
+        };
+        self.spans = *request.spans();
+    }
+
+    /// The core has nothing to do before `until`.
+    pub fn idle(&mut self, until: Time) {
+        self.spent.idle += until.since(self.charged);
+        self.charged = self.charged.max(until);
+    }
+
+    /// The core has come to `now`, and waits for a device until `until`.
+    pub fn io(&mut self, now: Time, until: Time) {
+        self.charge(Cause::Dispatch, now);
+        self.spent.io += until.since(self.charged);
+        self.charged = self.charged.max(until);
+    }
+
+    /// All time up to `until` has this cause.
+    #[inline]
+    pub fn charge(&mut self, cause: Cause, until: Time) {
+        if until > self.charged {
+            self.spent.modes[self.mode as usize][cause as usize] += until - self.charged;
+            self.charged = until;
+        }
+    }
+
+    /// The time up to `until`, in the proportion of the last request's stages.
+    fn charge_request(&mut self, until: Time) {
+        let node = match self.answered {
+            Answered::Walk => return self.charge(Cause::Walks, until),
+            Answered::Llc => LLC,
+            Answered::Node(node) => place_of(node),
+        };
+        let whole: u64 = self.spans.iter().map(|span| span.as_ps()).sum();
+        if whole == 0 || until <= self.charged {
+            return self.charge(Cause::L2, until);
+        }
+        let parts = &mut self.spent.modes[self.mode as usize];
+        if parts.len() < node + STAGES {
+            parts.resize(node + STAGES, Time::ZERO);
+        }
+        let wait = (until - self.charged).as_ps();
+        let share = wait as f64 / whole as f64;
+        let (mut passed, mut before) = (0, 0);
+        for (part, span) in parts[node..node + STAGES].iter_mut().zip(&self.spans) {
+            if span.as_ps() > 0 {
+                passed += span.as_ps();
+                // Each end is rounded down but the last: the parts add up to the wait.
+                let end = if passed == whole { wait } else { wait.min((passed as f64 * share) as u64) };
+                *part += Time::from_ps(end - before);
+                before = end;
+            }
+        }
+        self.charged = until;
+    }
+}

@@ -1,0 +1,396 @@
+//! The fabric: components between a home agent and the lines, and the graph that joins them.
+//!
+//! ```text
+//!   home --enter--> root port ==link== [switch ==link==]* device -- media        a way, over CXL
+//!   home --enter--> media                                                        a way, to local channels
+//!
+//!   Out:   [request FIFO] -host-> (credit, M2S wire) => [switch] => -protocol-> [read | write queue] -> media
+//!   Back:  done <-host- [response FIFO reserved] <= [switch] <= (credit, S2M wire) <-protocol- media
+//! ```
+//!
+//! A component has a Spec, a State and Stats of its own. It does not know its neighbours. The graph owns the joints: it takes
+//! an access from one component to the next, and tells each component how the access ended. Several ways can lead through
+//! one component: nodes that share a device, or root ports whose links meet in a switch. Each access has an owner. The owner
+//! is a request of the driver, or a device that needs a line for itself, as it does to merge a partial write.
+//!
+//! An arrow that only keeps order reserves time ahead. If ways join, the arrival is an event: at the packer of a wire, the
+//! device's queues, a switch and the media. An undisturbed read costs four events over CXL, and none over a local channel.
+//!
+//! Not modelled: a root port or switch that carries traffic of several hosts.
+
+mod build;
+mod decoder;
+mod device;
+mod device_end;
+mod host_end;
+mod link;
+mod report;
+mod root_port;
+mod spec;
+mod stats;
+mod switch;
+
+use cxlab_kernel::{Key, Slab, Time};
+
+use crate::addr::Dpa;
+use crate::cxl::DevLoad;
+use crate::media::Memory;
+use crate::mem::{AccessKind, Driver, Extent, Media, Owner, Stage, Tag, Wake};
+
+pub use decoder::{DeviceInterleave, HdmDecoderSpec, HdmDecoders, TargetId};
+pub use device::DeviceSpec;
+pub use link::Direction;
+pub use root_port::RootPortSpec;
+pub use spec::{ExpanderSpec, RatedSpec};
+pub use stats::{DeviceReport, DeviceStats, ExpanderStats, HopStats, Occupancy, RootPortReport, RootPortStats};
+pub use switch::{SwitchSpec, SwitchStats};
+
+use device::Device;
+use link::Link;
+use root_port::RootPort;
+use switch::Switch;
+
+/// A component, by its place among those of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Station {
+    RootPort(u16),
+    Switch(u16),
+    Device(u16),
+    Media(u16),
+}
+
+/// A way from a home agent to a memory, by its place in the fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WayId(pub u16);
+
+/// An event of the fabric; its driver keeps it and hands it back at its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// a component asked to be woken
+    At(Station, Wake),
+    /// a credit of this link, in this direction and for this kind, may be back
+    Credit(u16, Direction, AccessKind),
+}
+
+/// The links of a way, from the host on, and what it begins and ends with.
+#[derive(Clone, Debug)]
+struct Way {
+    first: Station,
+    links: Vec<u16>,
+    media: u16,
+}
+
+/// An access under way.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    dpa: Dpa,
+    kind: AccessKind,
+    extent: Extent,
+    owner: Owner,
+    way: WayId,
+    /// links that it has passed outwards and not yet back
+    links: u8,
+    /// the start of the wait that it is in [ps]
+    since: Time,
+    /// when it had its root port entries [ps]
+    admitted: Time,
+    /// when its last flit was in the component that has it [ps]
+    reached: Time,
+    /// when it had its entry of the device's queue [ps]
+    issued: Time,
+    /// what its response reports
+    load: DevLoad,
+}
+
+/// A device, and what it is joined to.
+#[derive(Debug)]
+struct Joined {
+    device: Device,
+    link: u16,
+    media: u16,
+}
+
+/// Components, joints, ways, and what is on them.
+#[derive(Debug)]
+pub struct Fabric<M = Memory> {
+    root_ports: Vec<RootPort>,
+    switches: Vec<Switch>,
+    devices: Vec<Joined>,
+    media: Vec<M>,
+    /// for each media, the device before it
+    behind: Vec<Option<u16>>,
+    links: Vec<Link>,
+    ways: Vec<Way>,
+    flights: Slab<Flight>,
+}
+
+impl<M> Default for Fabric<M> {
+    fn default() -> Self {
+        Fabric {
+            root_ports: Vec::new(),
+            switches: Vec::new(),
+            devices: Vec::new(),
+            media: Vec::new(),
+            behind: Vec::new(),
+            links: Vec::new(),
+            ways: Vec::new(),
+            flights: Slab::new(),
+        }
+    }
+}
+
+fn key(tag: Tag) -> Key<Flight> {
+    Key::from_index(tag.0)
+}
+
+/// The way of an access; each function is an arrival on it.
+impl<M: Media> Fabric<M> {
+    /// An event of the fabric is due.
+    #[inline]
+    pub fn wake<D: Driver<Due>>(&mut self, now: Time, due: Due, driver: &mut D) {
+        match due {
+            Due::Credit(link, direction, kind) => self.credit(now, link, direction, kind, driver),
+            Due::At(Station::RootPort(port), Wake::Out(tag)) => self.pack(now, port, tag, driver),
+            Due::At(Station::RootPort(port), _) => {
+                self.admit(now, port, driver);
+            }
+            Due::At(Station::Switch(_), Wake::Out(tag)) => self.switched(now, Direction::Out, tag, driver),
+            Due::At(Station::Switch(_), Wake::Back(tag)) => self.switched(now, Direction::Back, tag, driver),
+            Due::At(Station::Device(device), Wake::Out(tag)) => self.receive(now, device, tag, driver),
+            Due::At(Station::Device(device), Wake::Entry(kind)) => self.queue(now, device, kind, driver),
+            Due::At(Station::Device(device), Wake::Back(tag)) => {
+                let kind = self.flights[key(tag)].kind;
+                self.respond(now, device, tag, driver);
+                self.responses(now, device, kind, driver);
+            }
+            Due::At(Station::Media(media), Wake::Out(tag)) => self.store(now, media, tag, driver),
+            Due::At(Station::Media(media), Wake::Back(tag)) => self.stored(now, media, tag, driver),
+            Due::At(Station::Media(media), wake) => {
+                let (memory, mut outlet) = self.outlet(media, driver);
+                memory.wake(now, wake, &mut outlet);
+            }
+            due => unreachable!("no component asks for {due:?}"),
+        }
+    }
+
+    /// A message is through a switch.
+    fn switched<D: Driver<Due>>(&mut self, now: Time, direction: Direction, tag: Tag, driver: &mut D) {
+        let flight = &self.flights[key(tag)];
+        let before = flight.links - 1;
+        let stage = match direction {
+            Direction::Out => Stage::switch_out(before),
+            Direction::Back => Stage::switch_back(before),
+        };
+        flight.stamp(stage, now, driver);
+        self.ask_credit(now, direction, tag, driver);
+    }
+
+    /// A message at a port wants to go over the next link.
+    fn ask_credit<D: Driver<Due>>(&mut self, now: Time, direction: Direction, tag: Tag, driver: &mut D) {
+        let flight = &mut self.flights[key(tag)];
+        flight.since = now;
+        let kind = flight.kind;
+        let link = self.ways[usize::from(flight.way.0)].link(flight.links, direction);
+        if self.links[usize::from(link)].lane(direction).credits.of(kind).enter(now, tag) {
+            return self.transmit(now, now, link, direction, tag, driver);
+        }
+        match self.links[usize::from(link)].sender(direction) {
+            Station::RootPort(port) => self.root_ports[usize::from(port)].waits_for_credit(kind),
+            Station::Switch(switch) => self.switches[usize::from(switch)].stats.credit_waits.increment(),
+            sender => unreachable!("{sender:?} asks for its credits ahead"),
+        }
+        self.wake_credit(now, link, direction, kind, driver);
+    }
+
+    /// Credits of a link may be back.
+    fn credit<D: Driver<Due>>(&mut self, now: Time, link: u16, direction: Direction, kind: AccessKind, driver: &mut D) {
+        while let Some(tag) = self.links[usize::from(link)].lane(direction).credits.of(kind).admit(now) {
+            let waited = now - self.flights[key(tag)].since;
+            match self.links[usize::from(link)].sender(direction) {
+                Station::RootPort(port) => self.root_ports[usize::from(port)].stats.credit_wait.record(waited),
+                Station::Switch(switch) => self.switches[usize::from(switch)].stats.credit_wait.record(waited),
+                sender => unreachable!("{sender:?} asks for its credits ahead"),
+            }
+            self.transmit(now, now, link, direction, tag, driver);
+        }
+        self.wake_credit(now, link, direction, kind, driver);
+    }
+
+    /// The message has its credit and is `ready` for the wire: its sender hears when it has left, its receiver when it comes.
+    fn transmit<D: Driver<Due>>(
+        &mut self,
+        now: Time,
+        ready: Time,
+        link: u16,
+        direction: Direction,
+        tag: Tag,
+        driver: &mut D,
+    ) {
+        let flight = &mut self.flights[key(tag)];
+        let (sent, arrived) = self.links[usize::from(link)].send(ready, direction, flight.kind);
+        let stage = match direction {
+            Direction::Out => {
+                flight.links += 1;
+                Stage::link_m2s(flight.links - 1)
+            }
+            Direction::Back => {
+                flight.links -= 1;
+                Stage::link_s2m(flight.links)
+            }
+        };
+        self.sent(now, sent, link, direction, tag, driver);
+        let flight = &mut self.flights[key(tag)];
+        flight.reached = arrived;
+        flight.stamp(stage, arrived, driver);
+        self.comes(now, arrived, link, direction, tag, driver);
+    }
+
+    /// The message leaves its sender at `sent`.
+    fn sent<D: Driver<Due>>(
+        &mut self,
+        now: Time,
+        sent: Time,
+        link: u16,
+        direction: Direction,
+        tag: Tag,
+        driver: &mut D,
+    ) {
+        let Flight { kind, admitted, reached, issued, way, links, .. } = self.flights[key(tag)];
+        match self.links[usize::from(link)].sender(direction) {
+            Station::RootPort(at) => {
+                let port = &mut self.root_ports[usize::from(at)];
+                port.request_sent(sent, kind);
+                port.stats.request_fifo.record(sent - admitted);
+                self.wake_root_port(now, at, driver);
+            }
+            Station::Switch(at) => {
+                let stats = &mut self.switches[usize::from(at)].stats;
+                match direction {
+                    Direction::Out => stats.requests.increment(),
+                    Direction::Back => stats.responses.increment(),
+                }
+                stats.residence.record(sent - reached);
+                // The entry that it had is of the link on the switch's other side.
+                let way = &self.ways[usize::from(way.0)];
+                let entered = match direction {
+                    Direction::Out => way.links[usize::from(links) - 2],
+                    Direction::Back => way.links[usize::from(links) + 1],
+                };
+                self.give_credit(now, sent, entered, direction, kind, driver);
+            }
+            Station::Device(at) => {
+                self.devices[usize::from(at)].device.sent(sent, kind, reached, issued);
+                self.wake_queue(now, at, kind, driver);
+            }
+            Station::Media(_) => unreachable!("a memory is behind no link"),
+        }
+    }
+
+    /// The message comes to its receiver at `arrived`.
+    fn comes<D: Driver<Due>>(
+        &mut self,
+        now: Time,
+        arrived: Time,
+        link: u16,
+        direction: Direction,
+        tag: Tag,
+        driver: &mut D,
+    ) {
+        let kind = self.flights[key(tag)].kind;
+        let joint = &mut self.links[usize::from(link)];
+        match joint.receiver(direction) {
+            Station::Device(at) => {
+                let latency = joint.after_arrival(self.devices[usize::from(at)].device.latency, direction, kind);
+                driver.wake(arrived + latency, Due::At(Station::Device(at), Wake::Out(tag)));
+            }
+            Station::Switch(at) => {
+                let through = arrived + self.switches[usize::from(at)].port_to_port;
+                let wake = match direction {
+                    Direction::Out => Wake::Out(tag),
+                    Direction::Back => Wake::Back(tag),
+                };
+                driver.wake(through, Due::At(Station::Switch(at), wake));
+            }
+            Station::RootPort(at) => {
+                let back = arrived + joint.credit;
+                joint.lane(direction).credits.of(kind).give_back(back);
+                let latency = joint.after_arrival(self.root_ports[usize::from(at)].latency, direction, kind);
+                self.arrive_home(now, arrived + latency, at, tag, driver);
+            }
+            Station::Media(_) => unreachable!("a memory is behind no link"),
+        }
+    }
+
+    /// A receive buffer has room from `free` on.
+    fn give_credit<D: Driver<Due>>(
+        &mut self,
+        now: Time,
+        free: Time,
+        link: u16,
+        direction: Direction,
+        kind: AccessKind,
+        driver: &mut D,
+    ) {
+        let joint = &mut self.links[usize::from(link)];
+        let back = free + joint.credit;
+        joint.lane(direction).credits.of(kind).give_back(back);
+        match joint.sender(direction) {
+            Station::Device(device) => self.responses(now, device, kind, driver),
+            _ => self.wake_credit(now, link, direction, kind, driver),
+        }
+    }
+
+    fn wake_credit<D: Driver<Due>>(
+        &mut self,
+        now: Time,
+        link: u16,
+        direction: Direction,
+        kind: AccessKind,
+        driver: &mut D,
+    ) {
+        if let Some(at) = self.links[usize::from(link)].lane(direction).credits.of(kind).next_wake(now) {
+            driver.wake(at, Due::Credit(link, direction, kind));
+        }
+    }
+}
+
+/// What the components count.
+impl<M> Fabric<M> {
+    /// Let counts of all but the media begin here.
+    pub fn clear_stats(&mut self) {
+        self.root_ports.iter_mut().for_each(|port| port.stats = RootPortStats::default());
+        self.switches.iter_mut().for_each(|switch| switch.stats = SwitchStats::default());
+        self.devices.iter_mut().for_each(|joined| joined.device.stats = DeviceStats::default());
+        self.links.iter_mut().for_each(Link::clear_stats);
+    }
+
+    /// What the switch above a link, and the link, have counted.
+    fn hop_stats(&self, link: &Link, elapsed: Time) -> HopStats {
+        let Station::Switch(switch) = link.upper else { unreachable!("what is between two links is a switch") };
+        let (m2s, s2m) = link.reports(elapsed);
+        HopStats { switch: self.switches[usize::from(switch)].stats.clone(), m2s, s2m }
+    }
+}
+
+impl Way {
+    /// The next link of a message that has passed so many.
+    fn link(&self, passed: u8, direction: Direction) -> u16 {
+        match direction {
+            Direction::Out => self.links[usize::from(passed)],
+            Direction::Back => self.links[usize::from(passed) - 1],
+        }
+    }
+}
+
+impl Flight {
+    fn new(dpa: Dpa, kind: AccessKind, extent: Extent, owner: Owner, way: WayId, now: Time) -> Flight {
+        let (since, admitted, reached, issued) = (now, now, now, now);
+        Flight { dpa, kind, extent, owner, way, links: 0, since, admitted, reached, issued, load: DevLoad::Light }
+    }
+
+    fn stamp<D: Driver<Due>>(&self, stage: Stage, at: Time, driver: &mut D) {
+        if let Owner::Request(tag) = self.owner {
+            driver.stamp(tag, stage, at);
+        }
+    }
+}

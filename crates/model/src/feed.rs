@@ -1,0 +1,145 @@
+//! What a core is fed: instructions, the lines that they touch, and the steps that they come in.
+//!
+//! ```text
+//!   guest, trace (session/) ----\
+//!                                Feed -> Step, Execution, LineAccess -> core
+//!   synthetic kernel (bench/) --/
+//! ```
+//!
+//! A block of code is decoded once, into what the core has to know of each instruction. Not modelled: instruction fetch.
+
+mod block;
+mod class;
+mod instruction;
+mod registers;
+mod step;
+mod synthetic;
+mod touch;
+mod work;
+
+pub use block::Block;
+pub use class::Class;
+pub use instruction::{Branch, Instruction, Outcome};
+pub use registers::RegisterSet;
+pub use step::{Execution, Step};
+pub use synthetic::{Action, Kernel, Prototypes, Synthetic};
+pub use touch::Touch;
+pub use work::Work;
+
+use cxlab_access::Phase;
+
+use crate::addr::Hpa;
+use crate::error::ModelError;
+use crate::translation::Page;
+
+/// A line that an instruction touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineAccess {
+    /// the first byte that is touched
+    pub address: Hpa,
+    pub store: bool,
+    /// stands for the address of the instruction
+    pub place: u64,
+    /// a device's registers, not memory
+    pub device: bool,
+    /// what it is reached through; `None` where addresses are physical, and of devices
+    pub page: Option<Page>,
+}
+
+impl LineAccess {
+    #[must_use]
+    pub fn line(self) -> Hpa {
+        self.address.line()
+    }
+
+    /// What store-to-load forwarding compares [8 B, since 0].
+    #[must_use]
+    pub fn word(self) -> u64 {
+        self.address.get() / 8
+    }
+}
+
+/// Where a core's steps come from.
+pub trait Feed {
+    /// The next step; waits for it where it is still being produced.
+    fn next(&mut self) -> Result<Step, ModelError>;
+
+    /// What the last step executes, if it executes anything.
+    fn execution(&self) -> Execution<'_>;
+
+    /// The lines that it touches.
+    fn accesses(&self) -> &[LineAccess];
+
+    /// The answer to a `Sync`: the time at that point [ps].
+    fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
+
+    /// The answer to a `ClockRead` or a `Settle` [ps].
+    fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
+
+    /// The answer to a `Sample`: the core has come to where this phase begins.
+    fn reached(&mut self, phase: Phase, position: u64);
+}
+
+/// The feeds of a machine's cores. They may share what is behind them, as threads share an operating system.
+pub trait Feeds {
+    type Of<'a>: Feed
+    where
+        Self: 'a;
+
+    /// What feeds this core.
+    fn of(&mut self, core: usize) -> Self::Of<'_>;
+
+    fn count(&self) -> usize;
+}
+
+impl<F: Feed> Feed for &mut F {
+    #[inline]
+    fn next(&mut self) -> Result<Step, ModelError> {
+        (**self).next()
+    }
+
+    #[inline]
+    fn execution(&self) -> Execution<'_> {
+        (**self).execution()
+    }
+
+    #[inline]
+    fn accesses(&self) -> &[LineAccess] {
+        (**self).accesses()
+    }
+
+    fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
+        (**self).answer_sync(sequence, ps)
+    }
+
+    fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
+        (**self).answer_clock(sequence, ps)
+    }
+
+    fn reached(&mut self, phase: Phase, position: u64) {
+        (**self).reached(phase, position);
+    }
+}
+
+macro_rules! feeds_apart {
+    ($($list:ty, [$($generics:tt)*];)+) => {$(
+        impl<F: Feed, $($generics)*> Feeds for $list {
+            type Of<'a> = &'a mut F where Self: 'a;
+
+            #[inline]
+            fn of(&mut self, core: usize) -> &mut F {
+                &mut self[core]
+            }
+
+            fn count(&self) -> usize {
+                self.len()
+            }
+        }
+    )+};
+}
+
+feeds_apart! {
+    [F], [];
+    Vec<F>, [];
+    [F; N], [const N: usize];
+}

@@ -1,0 +1,227 @@
+//! The home agents: they find the memory of a line and the cores with a copy, and serve requests between cores and fabric.
+//!
+//! ```text
+//!   core A --Own--> home agent: snoop filter says B has it --Invalidate--> B's L2
+//!      ^                |                                                     |
+//!      |                | LLC? table of requests -> [other socket] -> fabric  |
+//!      '----------------+------- the line, changed or not --------------------'
+//! ```
+//!
+//! The protocol is MESI with a snoop filter. The filter knows of every line in any L2, because cores also report clean
+//! victims. A home agent serves one request per line at a time, until the line is at its core. Other requests for the line
+//! wait in their order, so no snoop meets a line on its way. CXL memory pays nothing beyond this filter: no cache of a
+//! device can change it.
+//!
+//! [`Event`] lists what happens. [`Around`] is what the home agents need around them. Not modelled: back-invalidation by a
+//! full filter, the F and O states, snoops from the other socket.
+
+mod address_map;
+mod agent;
+mod cores;
+mod filter;
+mod mesh;
+mod protocol;
+mod region;
+mod remote;
+mod requests;
+mod snoops;
+mod spec;
+mod stats;
+
+use cxlab_kernel::{Slab, Time};
+
+use crate::addr::Hpa;
+use crate::cache::{ClusterId, LlcSpec, Slices, Snoop};
+use crate::fabric::WayId;
+use crate::mem::{Access, Extent};
+use crate::request::{CoreId, NodeId, Request, RequestKey};
+
+pub use address_map::{AddressRange, Behind, Decode};
+pub use cores::Cores;
+pub use filter::{Asked, SnoopFilter};
+pub use mesh::{Floorplan, Mesh};
+pub use protocol::{Answer, Ask, Presence, Source, answer};
+pub use region::Region;
+pub use remote::{Directory, RemoteSnoopFilterSpec, Socket, SocketLinkSpec, SocketLinkStats};
+pub use spec::{HomeSpec, MeshSpec};
+pub use stats::{NodeStats, StageTimes};
+
+use address_map::AddressMap;
+use remote::SocketLink;
+use requests::Table;
+use stats::NodeCounts;
+
+/// What happens at the home agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// a request reaches the home agent and the LLC
+    Home(RequestKey),
+    /// a request reaches the link to the other socket
+    Cross(RequestKey),
+    /// a request reaches the home agent of the other socket
+    RemoteHome(RequestKey),
+    /// a request reaches its memory controller or root port
+    Memory(RequestKey),
+    /// the memory has answered, or the device
+    Answered(RequestKey),
+    /// an answer reaches the link back from the other socket
+    CrossBack(RequestKey),
+    /// a changed line has left the LLC
+    Evicted(RequestKey),
+    /// a changed line is in its memory
+    Written(RequestKey),
+    /// a line is back at its core
+    Fill(RequestKey),
+}
+
+/// Who keeps the events of the home agents.
+pub trait Queue {
+    /// [`Home::step`] is called with `event` at `at`.
+    fn schedule(&mut self, at: Time, event: Event);
+}
+
+/// What the home agents need around them.
+pub trait Around: Queue {
+    /// An access enters the fabric; its stages are stamped on the request that its tag names, and its end is
+    /// [`Event::Answered`].
+    fn enter(&mut self, now: Time, way: WayId, access: Access, extent: Extent, requests: &mut Slab<Request>);
+
+    /// A core's copy of a line becomes what `left` says: whether it was changed, if it was there.
+    fn snoop(&mut self, core: CoreId, line: Hpa, left: Snoop) -> Option<bool>;
+}
+
+/// The parts of a machine that its home agents are made from.
+pub struct HomeParts<'a> {
+    pub plan: Floorplan<'a>,
+    pub spec: &'a HomeSpec,
+    pub socket_link: Option<&'a SocketLinkSpec>,
+    /// L2 look-up for a snoop
+    pub snooped: Time,
+    /// lines that the L2 of a core holds
+    pub private_lines: u64,
+    pub nodes: Vec<NodeParts>,
+}
+
+/// What the home agents know of a node.
+pub struct NodeParts {
+    pub socket: Socket,
+    /// whose LLC slices its lines stay in
+    pub cluster: Option<ClusterId>,
+    /// LLC slices that serve it
+    pub slices: usize,
+    /// over CXL
+    pub cxl: bool,
+    pub behind: Behind,
+}
+
+/// A node, seen from its home agents.
+struct Node {
+    socket: Socket,
+    cxl: bool,
+    table: Table,
+    counts: NodeCounts,
+}
+
+/// All home agents of the socket, the LLC beside them, and the other socket's half.
+pub struct Home {
+    map: AddressMap,
+    llc: Slices,
+    /// who has a line; a machine of one core has nobody to ask
+    filter: Option<SnoopFilter>,
+    snooped: Time,
+    /// LLC look-ups
+    hits: u64,
+    misses: u64,
+    /// from here to a memory controller or a root port, and back
+    to_memory: Time,
+    /// between cores and slices
+    mesh: Mesh,
+    nodes: Vec<Node>,
+    socket_link: Option<SocketLink>,
+    requests: Slab<Request>,
+}
+
+impl Home {
+    /// # Errors
+    /// Says which part cannot be.
+    pub fn new(parts: HomeParts<'_>, cores: u16, ranges: &[AddressRange]) -> Result<Home, String> {
+        if cores > Cores::MOST {
+            return Err(format!("{cores} cores; valid: 1 to {}", Cores::MOST));
+        }
+        let HomeParts { plan, spec, socket_link, snooped, private_lines, nodes } = parts;
+        let clusters: Vec<_> = nodes.iter().map(|node| node.cluster).collect();
+        let (nodes, behind): (Vec<_>, Vec<_>) = nodes
+            .into_iter()
+            .map(|node| {
+                let NodeParts { socket, slices, cxl, behind, .. } = node;
+                (Node { socket, cxl, table: Table::new(spec, slices), counts: NodeCounts::default() }, behind)
+            })
+            .unzip();
+        let llc: &LlcSpec = plan.llc;
+        Ok(Home {
+            map: AddressMap::new(ranges, &clusters, behind)?,
+            llc: Slices::new(llc, plan.clusters)?,
+            filter: (cores > 1).then(|| SnoopFilter::new((private_lines * u64::from(cores)) as usize)),
+            snooped,
+            hits: 0,
+            misses: 0,
+            to_memory: *plan.mesh.home_to_memory,
+            mesh: Mesh::new(&plan)?,
+            nodes,
+            socket_link: socket_link.map(SocketLink::new),
+            requests: Slab::new(),
+        })
+    }
+
+    /// Requests under way.
+    pub fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.requests.iter()
+    }
+
+    /// Where the requests are stamped.
+    pub fn requests_mut(&mut self) -> &mut Slab<Request> {
+        &mut self.requests
+    }
+
+    /// The ways to a node's memory, in the order of its devices.
+    #[must_use]
+    pub fn ways(&self, node: NodeId) -> &[WayId] {
+        self.map.ways(node)
+    }
+
+    /// What the memory of each node has done, and where its loads spent their time.
+    pub fn nodes(&self) -> impl Iterator<Item = (&NodeStats, &StageTimes)> {
+        self.nodes.iter().map(|node| (&node.counts.stats, &node.counts.stages))
+    }
+
+    /// Of each node's table of requests: entries in use, and requests that wait for one.
+    pub fn tables(&self) -> impl Iterator<Item = (u32, usize)> {
+        self.nodes.iter().map(|node| node.table.occupied())
+    }
+
+    /// Requests that waited for an entry of each node's table, since the beginning.
+    pub fn table_full_events(&self) -> impl Iterator<Item = u64> {
+        self.nodes.iter().map(|node| node.table.full_events())
+    }
+
+    /// The link to the other socket, if there is one.
+    #[must_use]
+    pub fn socket_link(&self) -> Option<&SocketLinkStats> {
+        self.socket_link.as_ref().map(|link| &link.stats)
+    }
+
+    /// Lines that the LLC had, and had not.
+    #[must_use]
+    pub fn hits_and_misses(&self) -> (u64, u64) {
+        (self.hits, self.misses)
+    }
+
+    /// Count from here.
+    pub fn clear_stats(&mut self) {
+        (self.hits, self.misses) = (0, 0);
+        self.nodes.iter_mut().for_each(|node| node.counts = NodeCounts::default());
+        if let Some(link) = &mut self.socket_link {
+            link.stats = SocketLinkStats::default();
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The home agent's steps: from the look-up in the LLC to the memory, and from the memory's answer back to the core.
+//!
+//! ```text
+//!   fetch: LLC --has it--------------------------------> answer_core
+//!             --has it not--> table of requests -> memory -> answered -> go_home
+//! ```
+//!
+//! A write leaves its data with the home agent, which answers the core at once and then writes the line.
+
+use cxlab_kernel::Time;
+
+use super::{Around, Event, Home, Queue, Socket};
+use crate::addr::Hpa;
+use crate::cache::{Reference, ReferenceKind, SliceId, Victim};
+use crate::error::ModelError;
+use crate::mem::{Access, AccessKind, Extent, Stage, Tag};
+use crate::request::{CoreId, HomeId, Op, Request, RequestKey};
+
+impl Home {
+    /// A line is wanted since `born`, its address is translated at `at`; it waits for a fill buffer.
+    ///
+    /// # Errors
+    /// `RUN003` where the line has no memory.
+    pub fn request(
+        &mut self,
+        by: Reference,
+        line: Hpa,
+        op: Op,
+        born: Time,
+        at: Time,
+    ) -> Result<RequestKey, ModelError> {
+        let home = self.of(line).ok_or_else(|| ModelError::NoMemory {
+            address: line.get(),
+            machine: "that runs".into(),
+            ranges: self.map.ranges(),
+        })?;
+        let mut request = Request::new(line, op, by, home, born);
+        request.stamp(Stage::Translation, at);
+        Ok(self.requests.insert(request))
+    }
+
+    /// The request has its fill buffer and leaves the core.
+    pub fn depart<Q: Queue>(&mut self, key: RequestKey, at: Time, queue: &mut Q) {
+        let request = &mut self.requests[key];
+        // A buffer that came free while the address was still being made is not waited for.
+        let at = at.max(request.last());
+        request.stamp(Stage::FillBuffer, at);
+        let to_home = self.mesh.to_home(request.core(), request.slice);
+        queue.schedule(at + to_home, Event::Home(key));
+    }
+
+    /// Whether the line should not be read ahead: it has no memory, or its table has no free entry.
+    pub fn congested(&self, line: Hpa) -> bool {
+        self.of(line).is_none_or(|home| self.nodes[usize::from(home.node.0)].table.refuses_prefetches())
+    }
+
+    /// How long a victim of `core` takes until its slice has pulled it: request and pull, the data leave with the pull.
+    pub fn pull(&self, line: Hpa, core: CoreId) -> Time {
+        let slice = self.slice(line);
+        self.mesh.to_home(core, slice) + self.mesh.to_core(core, slice)
+    }
+
+    /// An event of the home agents is due.
+    pub fn step<A: Around>(&mut self, now: Time, event: Event, around: &mut A) {
+        match event {
+            Event::Home(key) => self.look_up(now, key, around),
+            Event::Cross(key) => self.cross(now, key, around),
+            Event::RemoteHome(key) => self.remote_home(now, key, around),
+            Event::Memory(key) => self.arrive(now, key, around),
+            Event::Answered(key) => self.answered(now, key, around),
+            Event::CrossBack(key) => self.cross_back(now, key, around),
+            Event::Evicted(key) => self.enter_table(now, key, around),
+            Event::Written(key) => self.written(now, key, around),
+            Event::Fill(_) => unreachable!("the core takes its line itself"),
+        }
+    }
+
+    /// The LLC has the line, or its memory is asked, or written; `snooped` is when other cores have answered.
+    pub(super) fn fetch<Q: Queue>(&mut self, now: Time, snooped: Time, key: RequestKey, queue: &mut Q) {
+        let Request { op, line, slice, by, .. } = self.requests[key];
+        let done = match op {
+            Op::Load | Op::Own | Op::Walk | Op::Prefetch => self.look_up_llc(slice, line, by),
+            // Nothing of what the LLC has of it is worth anything.
+            Op::NonTemporal => {
+                self.llc.forget(slice, line);
+                false
+            }
+            Op::NonTemporalPart => {
+                if self.llc.forget(slice, line) {
+                    self.write_back(line, now, queue);
+                }
+                false
+            }
+            Op::Flush => !self.llc.forget(slice, line),
+            Op::Clean => !self.llc.clean(slice, line),
+            Op::WriteBack | Op::PartialWrite | Op::Directory => unreachable!("home agents send these"),
+        };
+        if done { self.answer_core(snooped, key, queue) } else { self.enter_table(now, key, queue) }
+    }
+
+    fn look_up_llc(&mut self, slice: SliceId, line: Hpa, by: Reference) -> bool {
+        let hit = self.llc.touch(slice, line, by);
+        *if hit { &mut self.hits } else { &mut self.misses } += 1;
+        hit
+    }
+
+    /// The line, or the right to change it, goes from the home agent to the core.
+    pub(super) fn answer_core<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
+        let request = &mut self.requests[key];
+        let back = now + self.mesh.to_core(request.core(), request.slice);
+        request.stamp(Stage::Snoop, now);
+        request.stamp(Stage::FromHome, back);
+        queue.schedule(back, Event::Fill(key));
+    }
+
+    /// The request has an entry. What is written leaves its data there and is done, if the home agent is its line's own:
+    /// it writes it. A line of the other socket is ordered by the home agent there, which has to say that it has it
+    /// (Loughlin et al., MOESI-prime, ISCA 2022: coherence among sockets is the home socket's).
+    pub(super) fn entered<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
+        let request = &mut self.requests[key];
+        let op = match request.op {
+            Op::NonTemporal | Op::Flush | Op::Clean => Op::WriteBack,
+            Op::NonTemporalPart => Op::PartialWrite,
+            Op::Load | Op::Own | Op::Walk | Op::Prefetch | Op::WriteBack | Op::PartialWrite => {
+                return self.leave(now, key, queue);
+            }
+            Op::Directory => unreachable!("its memory's home agent sends this"),
+        };
+        request.stamp(Stage::HomeQueue, now);
+        let mut posted = Request::new(request.line, op, request.by, request.home(), now);
+        if self.nodes[usize::from(posted.node.0)].socket == Socket::Other {
+            posted.answers = Some(key);
+        } else {
+            self.answer_core(now, key, queue);
+        }
+        let posted = self.requests.insert(posted);
+        self.leave(now, posted, queue);
+    }
+
+    /// A request has its entry in the table of requests and leaves for its memory.
+    fn leave<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
+        let request = &mut self.requests[key];
+        request.stamp(Stage::HomeQueue, now);
+        request.entered = true;
+        let away = self.nodes[usize::from(request.node.0)].socket == Socket::Other;
+        queue.schedule(now + self.to_memory, if away { Event::Cross(key) } else { Event::Memory(key) });
+    }
+
+    /// A request reaches its memory controller or root port.
+    fn arrive<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+        let request = &mut self.requests[key];
+        let node = &mut self.nodes[usize::from(request.node.0)];
+        let away = node.socket == Socket::Other;
+        request.stamp(if away { Stage::RemoteHome } else { Stage::HomeToMemory }, now);
+        node.counts.written(request.op);
+        let kind = if request.op.is_write() { AccessKind::Write } else { AccessKind::Read };
+        let extent = if request.op == Op::PartialWrite { Extent::Part } else { Extent::Line };
+        self.access_memory(now, key, kind, extent, around);
+    }
+
+    /// An access of the request's line enters the fabric.
+    pub(super) fn access_memory<A: Around>(
+        &mut self,
+        now: Time,
+        key: RequestKey,
+        kind: AccessKind,
+        extent: Extent,
+        around: &mut A,
+    ) {
+        let (way, dpa) = self.map.locate(self.requests[key].line);
+        around.enter(now, way, Access { dpa, kind, tag: Tag(key.index()) }, extent, &mut self.requests);
+    }
+
+    /// The memory has answered: back to the home agent, over the link if the memory is of the other socket.
+    fn answered<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+        match self.nodes[usize::from(self.requests[key].node.0)].socket {
+            Socket::Own => self.go_home(now, key, around),
+            Socket::Other => self.remote_answered(now, key, around),
+        }
+    }
+
+    /// From memory controller, root port or link at `at` to the home agent and the core.
+    pub(super) fn go_home<Q: Queue>(&mut self, at: Time, key: RequestKey, queue: &mut Q) {
+        let request = &mut self.requests[key];
+        match request.op {
+            Op::WriteBack | Op::PartialWrite => queue.schedule(at, Event::Written(key)),
+            Op::Load | Op::Own | Op::Walk | Op::Prefetch => {
+                let home = at + self.to_memory;
+                let core = home + self.mesh.to_core(request.core(), request.slice);
+                request.stamp(Stage::MemoryToHome, home);
+                request.stamp(Stage::FromHome, core);
+                queue.schedule(core, Event::Fill(key));
+            }
+            Op::NonTemporal | Op::NonTemporalPart | Op::Flush | Op::Clean => {
+                let home = at + self.to_memory;
+                request.stamp(Stage::MemoryToHome, home);
+                self.answer_core(home, key, queue);
+            }
+            Op::Directory => unreachable!("its memory's home agent forgets it"),
+        }
+    }
+
+    /// A request is back at its core: what it was, and from the address to now.
+    pub fn finish<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) -> (Request, Time) {
+        let request = self.requests.remove(key);
+        let latency = request.latency(now);
+        if request.entered {
+            self.nodes[usize::from(request.node.0)].counts.served(&request, latency);
+            self.give_back_entry(now, request.node, queue);
+        }
+        self.served(now, request.line, queue);
+        (request, latency)
+    }
+
+    /// A line of `core` comes into the LLC; what leaves it changed goes to its memory.
+    pub fn fill_llc<Q: Queue>(&mut self, victim: Victim, core: CoreId, at: Time, queue: &mut Q) {
+        if let Some(line) = self.take_in(victim, core) {
+            self.write_back(line, at, queue);
+        }
+    }
+
+    /// A changed line leaves the LLC for its memory.
+    fn write_back<Q: Queue>(&mut self, line: Hpa, at: Time, queue: &mut Q) {
+        let home = self.of(line).expect("a cached line has a memory");
+        let by = Reference::of_core(CoreId(0), ReferenceKind::WriteBack);
+        let key = self.requests.insert(Request::new(line, Op::WriteBack, by, home, at));
+        queue.schedule(at, Event::Evicted(key));
+    }
+
+    /// A line that left the caches of `core` comes in: the changed line that has to leave for it.
+    pub fn take_in(&mut self, victim: Victim, core: CoreId) -> Option<Hpa> {
+        let slice = self.slice(victim.line);
+        let leaving = self.llc.take_in(slice, victim, core)?;
+        leaving.changed.then_some(leaving.line)
+    }
+
+    /// Whose memory the line is in, and at which slice its home agent is.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, line: Hpa) -> Option<HomeId> {
+        let mapped = self.map.find(line)?;
+        Some(HomeId { node: mapped.node(), slice: self.llc.slice(line, mapped.cluster) })
+    }
+
+    fn slice(&self, line: Hpa) -> SliceId {
+        self.of(line).expect("a cached line has a memory").slice
+    }
+
+    /// As a look-up that nobody counts.
+    pub fn touch(&mut self, line: Hpa, by: Reference) {
+        let slice = self.slice(line);
+        self.llc.touch(slice, line, by);
+    }
+
+    /// The line leaves the LLC, changed or not.
+    pub fn forget(&mut self, home: HomeId, line: Hpa) {
+        self.llc.forget(home.slice, line);
+    }
+
+    /// The line's memory will know it.
+    pub fn clean(&mut self, home: HomeId, line: Hpa) {
+        self.llc.clean(home.slice, line);
+    }
+}

@@ -1,0 +1,108 @@
+//! Snoops: the messages that the home agent sends to other cores before a core gets a line.
+//!
+//! ```text
+//!   Home(key) -> snoop filter --nobody else--> LLC or memory
+//!                    |--another may have changed it--> snoop, its answer goes to the asker
+//!                    |--others may read it-----------> invalidations, beside LLC and memory
+//!                    '--it is on its way to a core---> wait, Home(key) again when it is there
+//! ```
+//!
+//! Caches change at the moment of the look-up; the time of the messages is the asker's latency.
+
+use cxlab_kernel::Time;
+
+use super::{Answer, Around, Ask, Asked, Cores, Event, Home, Queue, Source};
+use crate::addr::Hpa;
+use crate::cache::{LineState, SliceId, Snoop, Victim};
+use crate::mem::Stage;
+use crate::request::{CoreId, Op, RequestKey};
+
+impl Home {
+    /// A request is at its home agent.
+    pub(super) fn look_up<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+        let request = &mut self.requests[key];
+        request.stamp(Stage::ToHome, now);
+        let (line, core, slice) = (request.line, request.core(), request.slice);
+        let ask = ask_of(request.op);
+        let Some(filter) = &mut self.filter else {
+            request.grant = if ask == Ask::Own { LineState::Modified } else { LineState::Exclusive };
+            return self.fetch(now, now, key, around);
+        };
+        let answer = match filter.ask(line, ask, core, key) {
+            Asked::Answer(answer) => answer,
+            Asked::Behind(last) => {
+                if let Some(last) = last {
+                    self.requests[last].behind = Some(key);
+                }
+                return;
+            }
+        };
+        request.grant = answer.grant.unwrap_or(LineState::Shared);
+        self.snoop(line, answer, ask, now, around);
+        let snooped = now + self.snoop_time(slice, answer.snoop.0);
+        match answer.source {
+            Source::Home => self.fetch(now, snooped, key, around),
+            // It brings the contents.
+            Source::Asker if ask == Ask::Overwrite => self.fetch(now, snooped, key, around),
+            Source::Asker | Source::Cache(_) => self.answer_core(snooped, key, around),
+        }
+    }
+
+    /// From the home agent to the farthest of the cores, and its look-up; the answer goes straight to the asker.
+    fn snoop_time(&self, slice: SliceId, cores: Cores) -> Time {
+        let ways = cores.map(|core| self.mesh.to_core(core, slice) + self.snooped);
+        ways.max().unwrap_or(Time::ZERO)
+    }
+
+    /// The cores' copies are what the answer leaves of them; a changed one goes to the LLC, but for who asks to change it.
+    fn snoop<A: Around>(&mut self, line: Hpa, answer: Answer, ask: Ask, now: Time, around: &mut A) {
+        let (snooped, left) = answer.snoop;
+        for core in snooped {
+            let changed = around.snoop(core, line, left);
+            if changed == Some(true) && (left == Snoop::Share || ask == Ask::Flush) {
+                self.fill_llc(Victim { line, changed: true }, core, now, around);
+            }
+        }
+    }
+
+    /// A core has a line as if it had asked before time began; `now` is when its memory hears of what another had changed.
+    pub fn claim<A: Around>(&mut self, line: Hpa, core: CoreId, store: bool, now: Time, around: &mut A) -> LineState {
+        let ask = if store { Ask::Own } else { Ask::Read };
+        let Some(filter) = &mut self.filter else {
+            return if store { LineState::Modified } else { LineState::Exclusive };
+        };
+        let answer = filter.claim(line, ask, core);
+        self.snoop(line, answer, ask, now, around);
+        answer.grant.expect("a core that reads or owns gets its copy")
+    }
+
+    /// A line is at its core: the next who asked for it is looked up.
+    pub(super) fn served<Q: Queue>(&mut self, now: Time, line: Hpa, queue: &mut Q) {
+        let Some(filter) = &mut self.filter else { return };
+        let requests = &mut self.requests;
+        if let Some(next) = filter.served(line, |key| requests[key].behind) {
+            self.requests[next].behind = None;
+            queue.schedule(now, Event::Home(next));
+        }
+    }
+
+    /// A copy has left a core's caches.
+    #[inline]
+    pub fn left(&mut self, line: Hpa, core: CoreId) {
+        if let Some(filter) = &mut self.filter {
+            filter.left(line, core);
+        }
+    }
+}
+
+fn ask_of(op: Op) -> Ask {
+    match op {
+        Op::Load | Op::Walk | Op::Prefetch => Ask::Read,
+        Op::Own => Ask::Own,
+        Op::NonTemporal => Ask::Overwrite,
+        // A part of a line is merged with what its owner had.
+        Op::NonTemporalPart | Op::Flush => Ask::Flush,
+        Op::Clean => Ask::Clean,
+        Op::WriteBack | Op::PartialWrite | Op::Directory => unreachable!("home agents send these"),
+    }
+}

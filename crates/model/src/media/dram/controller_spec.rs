@@ -1,0 +1,54 @@
+//! A controller as a machine file describes it.
+
+use cxlab_kernel::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::DramError;
+use super::address_map::AddressMapSpec;
+use super::page_policy::PagePolicy;
+use super::refresh::RefreshMode;
+use crate::fact::Sourced;
+
+/// A controller as a machine file gives it; the same for all channels of a memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerSpec {
+    /// reads that a sub-channel schedules from [entries]
+    pub read_queue: Sourced<u32>,
+    /// posted writes that a sub-channel holds [entries]
+    pub write_queue: Sourced<u32>,
+    /// writes that start a drain [entries]
+    pub write_high_mark: Sourced<u32>,
+    /// writes that end it [entries]
+    pub write_low_mark: Sourced<u32>,
+    /// after this long in its queue a request goes before all others [us]
+    pub age_limit: Sourced<Time>,
+    pub page_policy: Sourced<PagePolicy>,
+    pub refresh: Sourced<RefreshMode>,
+    /// last beat of a read at the pins to the requester's side of the controller [ns]
+    pub return_latency: Sourced<Time>,
+    pub address_map: AddressMapSpec,
+}
+
+impl ControllerSpec {
+    /// What holds for any controller, whatever its DRAM.
+    pub(super) fn check(&self) -> Result<(), DramError> {
+        for (key, value) in [("read_queue", *self.read_queue), ("write_queue", *self.write_queue)] {
+            if !(1..=4096).contains(&value) {
+                return Err(DramError::out_of_range(key, value, "1 to 4096 entries"));
+            }
+        }
+        let (high, low) = (*self.write_high_mark, *self.write_low_mark);
+        if !(1..=*self.write_queue).contains(&high) {
+            return Err(DramError::out_of_range("write_high_mark", high, "1 to write_queue"));
+        }
+        if low >= high {
+            return Err(DramError::out_of_range("write_low_mark", low, "less than write_high_mark"));
+        }
+        if *self.age_limit == Time::ZERO {
+            return Err(DramError::out_of_range("age_limit", *self.age_limit, "more than 0 ns"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! Refresh: when each rank owes one, and which command comes next for it.
+//!
+//! ```text
+//!   due -> its banks take no new work -> PREA (PREsb) when they may close -> REFab (REFsb) -> tRFC (tRFCsb)
+//! ```
+//!
+//! All-bank: each rank every tREFI, the ranks of a sub-channel and the sub-channels of a memory staggered. Same-bank (DDR5, fine granularity mode): one bank of each
+//! group every tREFI2 over the banks of a group, the others go on working. A refresh is neither postponed nor
+//! pulled in, though the standards allow a few.
+
+use schemars::JsonSchema;
+
+use serde::{Deserialize, Serialize};
+
+use super::DramError;
+use super::clock::Cycles;
+use super::command::{BankAddress, Command};
+use super::device::Device;
+use super::shape::{BankIndex, Shape};
+use super::standard::Dram;
+
+/// Which banks a refresh takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefreshMode {
+    AllBank,
+    SameBank,
+}
+
+/// Which of the sub-channels of a memory this is: each refreshes at a time of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    pub number: u32,
+    pub of: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RankRefresh {
+    due: Cycles,
+    /// it is due, its banks are being closed
+    pending: bool,
+    /// the bank of each group whose turn is next, same-bank only
+    bank: u32,
+}
+
+/// The refreshes of a sub-channel.
+#[derive(Clone, Debug)]
+pub struct Refresh {
+    mode: RefreshMode,
+    interval: Cycles,
+    shape: Shape,
+    ranks: Vec<RankRefresh>,
+    /// a bit a bank that waits for its refresh
+    blocked: u128,
+    /// when the next falls due, unless all are pending
+    next_due: Option<Cycles>,
+}
+
+impl Refresh {
+    /// # Errors
+    /// Where the part has no refresh of that mode.
+    pub fn new(mode: RefreshMode, dram: &Dram, shape: Shape, turn: Turn) -> Result<Refresh, DramError> {
+        let timing = dram.cycles();
+        let interval = match (mode, timing.same_bank_refresh) {
+            (RefreshMode::AllBank, _) => timing.t_refi,
+            (RefreshMode::SameBank, Some(same)) => Cycles(same.t_refi2.0 / u64::from(shape.banks_per_group)),
+            (RefreshMode::SameBank, None) => {
+                return Err(DramError::NoSameBankRefresh { dram: dram.name.clone() });
+            }
+        };
+        let rank = |number: u32| RankRefresh {
+            due: Cycles(
+                interval.0 * u64::from((number + 1) * turn.of + turn.number) / u64::from(shape.ranks * turn.of),
+            ),
+            pending: false,
+            bank: 0,
+        };
+        let ranks: Vec<_> = (0..shape.ranks).map(rank).collect();
+        let next_due = ranks.iter().map(|rank| rank.due).min();
+        Ok(Refresh { mode, interval, shape, ranks, blocked: 0, next_due })
+    }
+
+    /// A bit a bank that takes no new work.
+    #[inline]
+    #[must_use]
+    pub fn blocked(&self) -> u128 {
+        self.blocked
+    }
+
+    /// When the first refresh of all falls due.
+    #[must_use]
+    pub fn first_due(&self) -> Cycles {
+        self.ranks[0].due
+    }
+
+    /// When the next refresh falls due, unless all are pending.
+    #[inline]
+    #[must_use]
+    pub fn next_due(&self) -> Option<Cycles> {
+        self.next_due
+    }
+
+    /// Refreshes due by `now` become pending.
+    pub fn fall_due(&mut self, now: Cycles) {
+        for rank in 0..self.shape.ranks {
+            if self.ranks[rank as usize].due <= now && !self.ranks[rank as usize].pending {
+                self.ranks[rank as usize].pending = true;
+                self.blocked |= self.mask(rank);
+            }
+        }
+        self.find_next_due();
+    }
+
+    fn find_next_due(&mut self) {
+        let due = self.ranks.iter().filter(|rank| !rank.pending).map(|rank| rank.due);
+        self.next_due = due.min();
+    }
+
+    /// The next command of each pending refresh.
+    pub fn steps<'a>(&'a self, device: &'a Device) -> impl Iterator<Item = (Command, BankIndex)> + 'a {
+        (0..self.shape.ranks).filter(|rank| self.ranks[*rank as usize].pending).map(|rank| {
+            let open = self.banks(rank).any(|bank| device.open_row(bank).is_some());
+            let to = BankAddress { rank, group: 0, bank: self.bank_of(rank) };
+            (self.command(open), self.shape.index(to))
+        })
+    }
+
+    /// The refresh of `rank` was sent: its next is due an interval after this one was.
+    pub fn sent(&mut self, rank: u32) {
+        self.blocked &= !self.mask(rank);
+        let banks = self.shape.banks_per_group;
+        let refresh = &mut self.ranks[rank as usize];
+        refresh.pending = false;
+        refresh.due += self.interval;
+        if self.mode == RefreshMode::SameBank {
+            refresh.bank = (refresh.bank + 1) % banks;
+        }
+        self.find_next_due();
+    }
+
+    /// The banks that the next refresh of `rank` takes.
+    pub fn banks(&self, rank: u32) -> impl Iterator<Item = BankIndex> + use<> {
+        let (bank, all) = (self.bank_of(rank), self.mode == RefreshMode::AllBank);
+        let per_group = self.shape.banks_per_group;
+        self.shape.of_rank(rank).filter(move |index| all || index.0 % per_group == bank)
+    }
+
+    fn bank_of(&self, rank: u32) -> u32 {
+        self.ranks[rank as usize].bank
+    }
+
+    fn mask(&self, rank: u32) -> u128 {
+        self.banks(rank).fold(0, |mask, bank| mask | 1 << bank.0)
+    }
+
+    fn command(&self, open: bool) -> Command {
+        match (self.mode, open) {
+            (RefreshMode::AllBank, true) => Command::PrechargeAll,
+            (RefreshMode::AllBank, false) => Command::RefreshAll,
+            (RefreshMode::SameBank, true) => Command::PrechargeSame,
+            (RefreshMode::SameBank, false) => Command::RefreshSame,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The scheduler: FR-FCFS with an age limit, over banks, one plan ahead.
+//!
+//! ```text
+//!   per occupied bank:  open, hit waits -> RD/WR  \  of each kind the earliest, then the oldest;
+//!                       open, no hit    -> PRE     > where columns wait for the data bus, no row command goes
+//!                       closed          -> ACT    /  that would delay them; else it is the other way round
+//! ```
+//!
+//! First ready, first come, first served (Rixner et al., ISCA 2000): of the commands of a kind that can go at
+//! the earliest instant, the oldest. Once a request is past its age limit, none goes that could put it off.
+//! Reads go until the writes reach their high mark; then writes, down to the low mark. Without reads, writes
+//! above the low mark go until a read comes. Rows of the other direction are not opened ahead of a turn.
+
+use super::clock::Cycles;
+use super::command::Command;
+use super::device::{Device, First};
+use super::queue::Queue;
+use super::refresh::Refresh;
+use super::shape::BankIndex;
+use crate::mem::AccessKind;
+
+/// What the controller does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// the column command of the bank's first hit
+    Column { kind: AccessKind, bank: BankIndex },
+    /// ACT or PRE for the bank's oldest request
+    Row { kind: AccessKind, command: Command, bank: BankIndex },
+    /// a command that a refresh needs
+    Refresh { command: Command, bank: BankIndex },
+    /// a refresh falls due
+    Due,
+}
+
+/// A step and its cycle.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    pub at: Cycles,
+    pub step: Step,
+}
+
+/// Which queue is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Reads,
+    /// the writes reached the high mark: down to the low mark
+    Drain,
+    /// no read waits: until one comes, or down to the low mark
+    Spare,
+}
+
+/// Marks of the write queue [entries].
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    pub high: usize,
+    pub low: usize,
+}
+
+impl Mode {
+    /// The mode that follows, with so many reads and writes waiting and so many commands `served` in this one. A
+    /// turn is at least the high mark's commands if as many wait: neither side starves the other.
+    #[must_use]
+    pub fn next(self, reads: usize, writes: usize, served: usize, marks: Marks) -> Mode {
+        let had_its_turn = served >= marks.high;
+        match self {
+            Mode::Drain if writes > marks.low && !(had_its_turn && reads > 0) => Mode::Drain,
+            Mode::Reads if writes >= marks.high && (had_its_turn || reads == 0) => Mode::Drain,
+            Mode::Spare if writes >= marks.high => Mode::Drain,
+            _ if reads == 0 && writes > marks.low => Mode::Spare,
+            _ => Mode::Reads,
+        }
+    }
+
+    #[must_use]
+    pub fn kind(self) -> AccessKind {
+        match self {
+            Mode::Reads => AccessKind::Read,
+            Mode::Drain | Mode::Spare => AccessKind::Write,
+        }
+    }
+}
+
+/// A bank's next command: the earliest wins, then the oldest.
+#[derive(Clone, Copy)]
+struct Choice {
+    at: Cycles,
+    order: u64,
+    step: Step,
+}
+
+impl Choice {
+    fn better(self, than: Option<Choice>) -> Choice {
+        match than {
+            Some(than) if (than.at, than.order) <= (self.at, self.order) => than,
+            _ => self,
+        }
+    }
+}
+
+/// The next step, not before `from`, with `queue` being served.
+#[must_use]
+pub fn plan(device: &Device, queue: &mut Queue, kind: AccessKind, refresh: &Refresh, from: Cycles) -> Plan {
+    let (open, hits) = (device.open_banks(), queue.hits());
+    let banks = queue.occupied() & !refresh.blocked();
+    let choice = |first: First, step| Choice { at: first.at, order: first.order, step };
+    let row_choice = |first: First, command| choice(first, Step::Row { kind, command, bank: first.bank });
+    let column = device
+        .first_column(kind, banks & hits, from, queue.hit_order())
+        .map(|first| choice(first, Step::Column { kind, bank: first.bank }));
+    let activate = device
+        .first_activate(banks & !open, from, queue.oldest_order())
+        .map(|first| row_choice(first, Command::Activate));
+    let precharge = device
+        .first_precharge(banks & open & !hits, from, queue.oldest_order())
+        .map(|first| row_choice(first, Command::Precharge));
+    let mut row = activate.map_or(precharge, |activate| Some(activate.better(precharge)));
+    let mut owed: Option<Choice> = None;
+    if refresh.blocked() != 0 {
+        for (command, bank) in refresh.steps(device) {
+            let at = device.earliest(command, bank).max(from);
+            owed = Some(Choice { at, order: 0, step: Step::Refresh { command, bank } }.better(owed));
+        }
+        row = owed.map_or(row, |owed| Some(owed.better(row)));
+    }
+    let mut chosen = match (column, row) {
+        (Some(column), Some(row)) if row_first(device, kind, column, row) => Some(row),
+        (Some(column), _) => Some(column),
+        (None, row) => row,
+    };
+    if let Some(choice) = chosen
+        && let Some(bank) = queue.overdue(choice.at, banks)
+    {
+        let overdue = overdue_choice(device, queue, kind, bank, from);
+        // Others fill the time while it cannot go, as long as they do not put it off. A refresh goes before it.
+        let fills = choice.at + keep_clear(device) <= overdue.at;
+        let owed = owed.filter(|owed| owed.at <= overdue.at);
+        chosen = if fills { chosen } else { owed.or(Some(overdue)) };
+    }
+    match (chosen, refresh.next_due()) {
+        (Some(choice), due) if due.is_none_or(|due| choice.at < due) => Plan { at: choice.at, step: choice.step },
+        (_, Some(due)) => Plan { at: due.max(from), step: Step::Due },
+        (_, None) => unreachable!("a pending refresh has a next command"),
+    }
+}
+
+/// Of a column and a row command, the one goes first that the other would delay, if the other can spare the time:
+/// columns that wait for the data bus cannot, and activates that nothing waits behind cannot either.
+fn row_first(device: &Device, kind: AccessKind, column: Choice, row: Choice) -> bool {
+    match (column.step, row.step) {
+        (Step::Column { bank, .. }, _) if device.waits_for_data_bus(kind, bank) => {
+            row.at + device.width(Command::Read) <= column.at
+        }
+        (_, Step::Row { command, .. } | Step::Refresh { command, .. }) => column.at + device.width(command) > row.at,
+        _ => unreachable!("a row choice is a row or a refresh step"),
+    }
+}
+
+/// When the next command of `bank`, which a request has just joined, could go.
+#[must_use]
+pub fn next_of(device: &Device, queue: &Queue, kind: AccessKind, bank: BankIndex) -> Cycles {
+    if queue.hits() >> bank.0 & 1 == 1 {
+        return device.earliest_column(kind, bank);
+    }
+    match device.open_row(bank) {
+        Some(_) => device.earliest_precharge(bank),
+        None => device.earliest_activate(bank),
+    }
+}
+
+/// The longest distance that a command to one bank imposes on one to another.
+fn keep_clear(device: &Device) -> Cycles {
+    let timing = device.timing();
+    timing.t_ccd_l.max(timing.t_ccd_l_wr).max(timing.t_rrd_l)
+}
+
+/// What the oldest request of `bank` needs next, whatever else could go.
+#[cold]
+fn overdue_choice(device: &Device, queue: &Queue, kind: AccessKind, bank: BankIndex, from: Cycles) -> Choice {
+    let oldest = queue.oldest(bank);
+    let (command, at) = match device.open_row(bank) {
+        Some(row) if row == oldest.row => {
+            let at = device.earliest_column(kind, bank).max(from);
+            return Choice { at, order: oldest.order, step: Step::Column { kind, bank } };
+        }
+        Some(_) => (Command::Precharge, device.earliest_precharge(bank)),
+        None => (Command::Activate, device.earliest_activate(bank)),
+    };
+    Choice { at: at.max(from), order: oldest.order, step: Step::Row { kind, command, bank } }
+}

@@ -1,0 +1,426 @@
+//! A guest: one stream of records, live or recorded, and a reader for each of its vCPUs.
+//!
+//! ```text
+//!   source: v0 v0 v0 v1 v1 v0 ...  -->  reader 0 --> core 0
+//!      ^                           \->  reader 1 --> core 1
+//!      +------------- answers --------------+
+//! ```
+//!
+//! The machine stops if a core lacks its next step. So the result does not depend on which process is faster.
+//! If the guest itself waits for an answer, the machine continues up to the time of that core. The answer can lie beyond
+//! the time of another vCPU. Then it is deferred: the guest lets that vCPU run and asks again.
+//! A phase of warming never reaches the cores. It is read here once the cores have come to its beginning.
+
+mod definitions;
+
+use std::sync::Arc;
+
+use cxlab_access::record::{MemoryAccess, Words};
+use cxlab_access::ring::{Behind, Reply};
+use cxlab_access::{Forget, Mapping, Marker, PageId, Phase, Record, Vcpu};
+use cxlab_kernel::Time;
+
+use super::reader::{Bounds, Given, Reader};
+use super::warming::Warming;
+use crate::error::ModelError;
+use crate::feed::Block;
+use crate::machine::{Lacking, Machine, Stop};
+use crate::summary::{Sampling, Summary, Windows};
+
+/// Where records come from and answers go to.
+pub trait RecordSource {
+    /// The next record's words; `None` when nothing more will come.
+    fn words(&mut self) -> Result<Option<Words>, ModelError>;
+    /// The same without waiting for them.
+    fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError>;
+    fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError>;
+    fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
+    /// The answer would need what another vCPU does before.
+    fn put_off(&mut self, reply: Reply, sequence: u64, behind: Behind);
+    /// Whether the producer waits for answers, or all is there already.
+    fn is_recorded_elsewhere(&self) -> bool;
+}
+
+/// The longest simulated time that a stream may tell of: a fourth of what [`Time`] holds, 53 days.
+const MOST_TIME: Time = Time::from_ps(1 << 62);
+
+/// Records that are read ahead at once.
+const BATCH: usize = 4096;
+
+/// Questions by their numbers: the one whose answer the guest waits for, and the last that was answered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Questions {
+    awaited: u64,
+    answered: u64,
+}
+
+impl Questions {
+    fn is_open(self) -> bool {
+        self.awaited > self.answered
+    }
+}
+
+/// A source and its readers.
+pub struct Guest<S> {
+    source: S,
+    readers: Vec<Reader>,
+    /// in the order of their ids
+    blocks: Vec<Arc<Block>>,
+    warming: Warming,
+    /// windows of a sampled run
+    windows: Option<Windows>,
+    /// the first region of detail has begun: what was warmed before is no part of it
+    region_begun: bool,
+    /// warming begins behind what was read: the cores have not come there yet
+    warming_ahead: bool,
+    /// pages told so far
+    pages: u32,
+    /// those of them that the machine does not know yet
+    new_pages: Vec<Mapping>,
+    syncs: [Questions; Vcpu::MOST],
+    /// of each vCPU, the last sync point that its core has come to, and when [ps]
+    synced: [Option<(u64, u64)>; Vcpu::MOST],
+    clock: Questions,
+    /// who asked for the clock last
+    asker: usize,
+    /// what the stream says of time in all: idle spans of warming, and devices' service
+    told: Time,
+    /// who has executed the last block, and who has halted, as far as the stream was read
+    speaker: usize,
+    halted: [bool; Vcpu::MOST],
+}
+
+impl<S: RecordSource> Guest<S> {
+    pub fn new(source: S, vcpus: u16) -> Guest<S> {
+        let readers = (0..vcpus).map(|_| Reader::default()).collect();
+        Guest {
+            source,
+            readers,
+            blocks: Vec::new(),
+            warming: Warming::default(),
+            windows: None,
+            region_begun: false,
+            warming_ahead: false,
+            pages: 0,
+            new_pages: Vec::new(),
+            syncs: Default::default(),
+            synced: Default::default(),
+            clock: Questions::default(),
+            asker: 0,
+            told: Time::ZERO,
+            speaker: 0,
+            halted: [false; Vcpu::MOST],
+        }
+    }
+
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    pub fn into_source(self) -> S {
+        self.source
+    }
+
+    /// The run told by its windows, and what is known of the sample; `None` of one that was not sampled.
+    pub fn sampled(&mut self, machine: &Machine) -> Option<(Summary, Sampling)> {
+        let windows = self.windows.as_ref()?;
+        Some(windows.summary(machine, self.warming.instructions))
+    }
+
+    /// Run the machine until the program ends; `look` sees it at each answer.
+    pub fn run(
+        &mut self,
+        machine: &mut Machine,
+        mut look: impl FnMut(&Machine) -> Result<(), ModelError>,
+    ) -> Result<(), ModelError> {
+        let mut asleep_before = false;
+        loop {
+            let lacking = if self.waits() { Lacking::Before } else { Lacking::Stop };
+            match machine.go(&mut self.readers, lacking)? {
+                Stop::Answered => {
+                    self.tell(machine)?;
+                    look(machine)?;
+                }
+                Stop::Starved(lacking) if self.waits() => self.put_off(machine, usize::from(lacking.0)),
+                stop @ (Stop::Starved(_) | Stop::Asleep) => {
+                    let read = self.read()?;
+                    machine.learn(self.new_pages.drain(..));
+                    let asleep = stop == Stop::Asleep && !read;
+                    if asleep && asleep_before {
+                        let cause = "all vCPUs have halted where one of them goes on".into();
+                        return Err(ModelError::Stream { cause });
+                    }
+                    asleep_before = asleep;
+                }
+                Stop::Ended => return self.tell(machine),
+            }
+        }
+    }
+
+    /// Whether the guest waits for an answer: nothing comes before it is given.
+    fn waits(&self) -> bool {
+        !self.source.is_recorded_elsewhere() && (self.clock.is_open() || self.syncs.iter().any(|syncs| syncs.is_open()))
+    }
+
+    /// Answer what the guest waits for with: later, when vCPU `lacking` has told what it does next.
+    fn put_off(&mut self, machine: &mut Machine, lacking: usize) {
+        let synced = self.synced;
+        let behind = |machine: &Machine, asker: usize| {
+            let at = |index: usize| machine.cores()[index].next_slot();
+            // All that has happened so far was not enough to answer.
+            let asker_ps = at(asker).max(machine.last_event()).as_ps();
+            Behind { vcpu: Vcpu::new(lacking), at_ps: at(lacking).as_ps(), asker_ps, synced: synced[asker] }
+        };
+        if self.clock.is_open() {
+            if !self.readers[self.asker].withdraw() {
+                machine.withdraw(self.asker);
+            }
+            self.clock.answered = self.clock.awaited;
+            self.source.put_off(Reply::Clock, self.clock.awaited, behind(machine, self.asker));
+        }
+        for index in 0..self.readers.len() {
+            if self.syncs[index].is_open() {
+                let awaited = self.syncs[index].awaited;
+                self.syncs[index].answered = awaited;
+                self.source.put_off(Reply::Sync(Vcpu::new(index)), awaited, behind(machine, index));
+            }
+        }
+    }
+
+    fn tell(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
+        let mut begins = None;
+        for (index, reader) in self.readers.iter_mut().enumerate() {
+            match reader.take_answer() {
+                None => {}
+                Some(Given::Sync { sequence, ps }) => {
+                    self.synced[index] = Some((sequence, ps));
+                    // One that was put off is asked for no more.
+                    if sequence > self.syncs[index].answered {
+                        self.syncs[index].answered = sequence;
+                        self.source.answer_sync(Vcpu::new(index), sequence, ps)?;
+                    }
+                }
+                Some(Given::Clock { sequence, ps }) => {
+                    self.clock.answered = sequence;
+                    self.source.answer_clock(sequence, ps)?;
+                }
+                Some(Given::Sample { phase, position }) => begins = Some((phase, position)),
+            }
+        }
+        let Some((phase, position)) = begins else { return Ok(()) };
+        self.enter(phase, position, Time::ZERO, machine);
+        if phase == Phase::Warming { self.warm(machine) } else { Ok(()) }
+    }
+
+    /// Let caches and predictor see what happens, until there is detail again.
+    fn warm(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
+        self.warming_ahead = false;
+        self.warming.begin();
+        while let Some(words) = self.source.words()? {
+            let index = Vcpu::of(words).index();
+            if index < self.readers.len() {
+                if let Some(access) = Record::access_of(words) {
+                    self.check_page(access)?;
+                    self.warming.access(index, access, &self.blocks, machine);
+                    continue;
+                }
+                if Record::block_of(words).is_some_and(|entered| self.warming.enter(index, entered, machine)) {
+                    continue;
+                }
+            }
+            let (index, record) = self.decode(words)?;
+            match record {
+                Record::Cut { instruction } => self.warming.cut(index, instruction),
+                Record::Define { .. } | Record::Page { .. } => self.define(record)?,
+                Record::Device { service_ps } => {
+                    self.check_time(service_ps)?;
+                    self.windows().served(Time::from_ps(service_ps));
+                }
+                Record::Sample { phase, position, idle_ps } => {
+                    self.check_time(idle_ps)?;
+                    self.enter(phase, position, Time::from_ps(idle_ps), machine);
+                    return Ok(());
+                }
+                Record::End => break,
+                _ => return Err(ModelError::Stream { cause: format!("{record:?} stands where nothing is timed") }),
+            }
+        }
+        self.end();
+        Ok(())
+    }
+
+    fn windows(&mut self) -> &mut Windows {
+        self.windows.get_or_insert_default()
+    }
+
+    /// A phase of a sampled run begins.
+    fn enter(&mut self, phase: Phase, position: u64, idle: Time, machine: &Machine) {
+        let warmed = self.warming.instructions;
+        self.windows().enter(phase, position, idle, warmed, machine);
+    }
+
+    /// Read until some core has what it lacks, then what is at hand: whether some core lacks anything.
+    fn read(&mut self) -> Result<bool, ModelError> {
+        let mut starved: [bool; Vcpu::MOST] = [false; Vcpu::MOST];
+        for (starved, reader) in starved.iter_mut().zip(&self.readers) {
+            *starved = reader.is_starved();
+        }
+        if !starved[..self.readers.len()].contains(&true) {
+            return Ok(false);
+        }
+        if self.warming_ahead {
+            return Err(ModelError::Stream { cause: "warming begins where a vCPU has not halted".into() });
+        }
+        let mut goes_on = self.goes_on();
+        while goes_on {
+            let Some(words) = self.source.words()? else {
+                self.end();
+                return Ok(true);
+            };
+            goes_on = self.take_in(words)?;
+            let fed = |(starved, reader): (&bool, &Reader)| *starved && !reader.is_starved();
+            if starved.iter().zip(&self.readers).any(fed) {
+                break;
+            }
+        }
+        for _ in 0..BATCH {
+            if !goes_on {
+                break;
+            }
+            let Some(words) = self.source.words_at_hand()? else { break };
+            goes_on = self.take_in(words)?;
+        }
+        Ok(true)
+    }
+
+    /// Whether something comes before the cores have done what was read.
+    fn goes_on(&self) -> bool {
+        !self.waits() && !self.warming_ahead
+    }
+
+    /// The number of a record's vCPU, and the record.
+    #[inline]
+    fn decode(&self, words: Words) -> Result<(usize, Record), ModelError> {
+        let index = Vcpu::of(words).index();
+        let damaged = || ModelError::Stream { cause: format!("{words:x?} is no record") };
+        let record = Record::decode(words).ok_or_else(damaged)?;
+        self.check_vcpu(Vcpu::of(words), record)?;
+        Ok((index, record))
+    }
+
+    /// A record has come: whether another may, before the cores have done what was read.
+    #[inline(always)]
+    fn take_in(&mut self, words: Words) -> Result<bool, ModelError> {
+        let index = Vcpu::of(words).index();
+        if index < self.readers.len() {
+            if let Some(access) = Record::access_of(words) {
+                self.check_page(access)?;
+                self.readers[index].take_in(words, Bounds::Nothing);
+                return Ok(true);
+            }
+            if Record::block_of(words).is_some() {
+                self.speak(index);
+                self.readers[index].take_in(words, Bounds::Block);
+                return Ok(true);
+            }
+        }
+        self.take_in_rare(words)
+    }
+
+    #[inline]
+    fn check_page(&self, access: MemoryAccess) -> Result<(), ModelError> {
+        access.page.map_or(Ok(()), |page| self.check_told(page.id))
+    }
+
+    #[inline]
+    fn check_told(&self, page: PageId) -> Result<(), ModelError> {
+        if page.0.get() > self.pages {
+            return Err(ModelError::Stream { cause: format!("page {} was never told", page.0) });
+        }
+        Ok(())
+    }
+
+    fn check_vcpu(&self, vcpu: Vcpu, record: Record) -> Result<(), ModelError> {
+        if vcpu.index() >= self.readers.len() {
+            let cause = format!("{record:?} is of vCPU {}, but there are {}", vcpu.index(), self.readers.len());
+            return Err(ModelError::Stream { cause });
+        }
+        Ok(())
+    }
+
+    /// The stream says that a span of time passes: all of these together stay within what a clock of 64 bits holds.
+    fn check_time(&mut self, ps: u64) -> Result<(), ModelError> {
+        match self.told.as_ps().checked_add(ps) {
+            Some(told) if told <= MOST_TIME.as_ps() => self.told = Time::from_ps(told),
+            _ => return Err(too_long(ps)),
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn take_in_rare(&mut self, words: Words) -> Result<bool, ModelError> {
+        let (index, record) = self.decode(words)?;
+        match record {
+            Record::Define { .. } | Record::Page { .. } => {
+                self.define(record)?;
+                return Ok(true);
+            }
+            Record::Sync { sequence, lag } => self.syncs[index].awaited = sequence.saturating_sub(u64::from(lag)),
+            Record::ClockRead { sequence, .. } | Record::Settle { sequence } => {
+                (self.clock.awaited, self.asker) = (sequence, index);
+            }
+            Record::Halt => {
+                self.halted[index] = true;
+                self.let_sleep();
+            }
+            Record::Wake { woken } => {
+                self.check_vcpu(woken, record)?;
+                self.halted[woken.index()] = false;
+                self.let_sleep();
+            }
+            Record::Mark { marker } => {
+                self.speak(index);
+                if marker == Marker::RegionBegin && !self.region_begun {
+                    (self.region_begun, self.windows, self.warming.instructions) = (true, None, [0; 2]);
+                }
+            }
+            Record::Invalidate { forget: Forget::Page(page), .. } => self.check_told(page)?,
+            Record::Idle { until_ps } if until_ps > MOST_TIME.as_ps() => return Err(too_long(until_ps)),
+            Record::Device { service_ps } => self.check_time(service_ps)?,
+            Record::Sample { phase, .. } => self.warming_ahead = phase == Phase::Warming,
+            Record::End => self.end(),
+            _ => {}
+        }
+        self.readers[index].take_in(words, Bounds::Block);
+        if record == (Record::Mark { marker: Marker::ProgramEnd }) {
+            self.end();
+        }
+        Ok(self.goes_on())
+    }
+
+    /// A vCPU executes.
+    #[inline]
+    fn speak(&mut self, index: usize) {
+        if index != self.speaker {
+            self.speaker = index;
+            self.let_sleep();
+        }
+    }
+
+    /// What wakes a vCPU stands in the speaker's records: of all others that have halted, nothing comes.
+    fn let_sleep(&mut self) {
+        for (index, reader) in self.readers.iter_mut().enumerate() {
+            reader.sleep(self.halted[index] && index != self.speaker);
+        }
+    }
+
+    /// No vCPU will do anything more.
+    fn end(&mut self) {
+        self.readers.iter_mut().for_each(Reader::end);
+    }
+}
+
+#[cold]
+fn too_long(ps: u64) -> ModelError {
+    ModelError::Stream { cause: format!("it tells of {ps} ps, more than the {MOST_TIME} that a run may take") }
+}

@@ -1,0 +1,262 @@
+//! A recorded guest, sampled: a full-detail trace told as a live guest would have told it under `--sample`.
+//!
+//! ```text
+//!   trace: B a a B a Sync B ClockRead ...      warming:  B a . B . .... B ...   questions and lines just told are left out
+//!                                              detail:   B a a B a Sync B ...   as it is, numbered anew
+//! ```
+//!
+//! Idle spans keep their length: the recorded end of one is of another clock. Not modelled: what the guest would have done
+//! at other times of its clock; its timers ring where they rang. One vCPU.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use cxlab_access::record::{RECORD_BYTES, Words};
+use cxlab_access::ring::{Behind, Reply};
+use cxlab_access::trace::{Completeness, Entry, TraceReader};
+use cxlab_access::{BlockId, LineFilter, Marker, Phase, Progress, Record, Schedule, Vcpu};
+
+use super::RecordSource;
+use crate::addr::LINE_BYTES;
+use crate::error::ModelError;
+use crate::feed::{Block, Work};
+
+/// A trace and where it is in its schedule.
+pub struct Sampled {
+    trace: TraceReader,
+    progress: Progress,
+    filter: LineFilter,
+    /// records to tell before the trace is read on
+    pending: VecDeque<Words>,
+    /// those that were defined, and the one that is executed
+    blocks: Vec<Block>,
+    block: BlockId,
+    /// idle time of this phase of warming [ps]
+    idle_ps: u64,
+    /// the answer that was recorded last, and the one that the model has given to a question for the clock [ps]
+    recorded_ps: u64,
+    given_ps: u64,
+    /// questions told so far
+    syncs: u64,
+    clock_reads: u64,
+}
+
+/// Whose records these are: of the only vCPU.
+const ONLY: Vcpu = Vcpu::new(0);
+
+impl Sampled {
+    pub fn open(path: &Path, schedule: Schedule) -> Result<Sampled, ModelError> {
+        Ok(Sampled {
+            trace: TraceReader::open(path)?,
+            progress: Progress::new(schedule),
+            filter: LineFilter::default(),
+            pending: VecDeque::new(),
+            blocks: Vec::new(),
+            block: BlockId(0),
+            idle_ps: 0,
+            recorded_ps: 0,
+            given_ps: 0,
+            syncs: 0,
+            clock_reads: 0,
+        })
+    }
+
+    /// What the recorder said of the run.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        self.trace.description()
+    }
+
+    /// Whether the recorded run was stopped before its own end.
+    #[must_use]
+    pub fn was_cut_short(&self) -> bool {
+        self.trace.completeness() == Completeness::CutShort
+    }
+
+    fn tell(&mut self, record: Record) {
+        self.pending.push_back(record.encode(ONLY));
+    }
+
+    fn sample(&mut self, phase: Phase) {
+        let idle_ps = std::mem::take(&mut self.idle_ps);
+        self.tell(Record::Sample { phase, position: self.progress.position(), idle_ps });
+    }
+
+    /// A phase follows another: warming begins and ends with detail that nobody counts.
+    fn follow(&mut self, before: Phase, phase: Phase) {
+        if before != Phase::Detailed && phase != Phase::Detailed {
+            self.sample(Phase::Detailed);
+        }
+        self.sample(phase);
+        if phase == Phase::Warming {
+            self.filter.forget();
+        }
+    }
+
+    /// A record of the trace: what of it is told.
+    fn take_in(&mut self, words: Words) -> Result<(), ModelError> {
+        let damaged = || ModelError::Stream { cause: format!("{words:x?} is no record") };
+        let record = Record::decode(words).ok_or_else(damaged)?;
+        if let Record::Access(access) = record
+            && self.repeats(access.instruction)
+        {
+            let before = self.progress.phase();
+            let line = access.physical / LINE_BYTES;
+            if let (_, Some(phase)) = self.progress.repeat(access.instruction.into(), line, access.store) {
+                self.follow(before, phase);
+                self.tell(Record::Block { block: self.block, from: access.instruction });
+            }
+        }
+        match record {
+            Record::Define { pc, length, .. } => self.define(words, pc, usize::from(length), record.payload_records()),
+            Record::Page { .. } => self.copy(words, record.payload_records(), "a page").map(drop),
+            Record::Block { block, .. } => self.enter(block),
+            Record::Sample { .. } => Err(ModelError::Stream { cause: "the recorded run was sampled already".into() }),
+            Record::Mark { marker } => {
+                self.mark(marker);
+                Ok(())
+            }
+            Record::End => {
+                self.sample(Phase::Detailed);
+                self.tell(record);
+                Ok(())
+            }
+            _ if self.progress.phase() == Phase::Warming => {
+                self.warm(record);
+                Ok(())
+            }
+            _ => {
+                self.detail(record);
+                Ok(())
+            }
+        }
+    }
+
+    fn define(&mut self, words: Words, pc: u64, length: usize, records: usize) -> Result<(), ModelError> {
+        let code = self.copy(words, records, "a block")?;
+        self.blocks.push(Block::decode(pc, &code[..length]));
+        Ok(())
+    }
+
+    /// Whether this instruction of the block may repeat.
+    fn repeats(&self, instruction: u16) -> bool {
+        let block = self.blocks.get(self.block.0 as usize);
+        let code = block.and_then(|block| block.instructions.get(usize::from(instruction)));
+        code.is_some_and(|code| code.work == Work::String)
+    }
+
+    /// Tell a record and its payload as they are.
+    fn copy(&mut self, words: Words, records: usize, what: &str) -> Result<Vec<u8>, ModelError> {
+        self.pending.push_back(words);
+        let mut bytes = Vec::with_capacity(records * RECORD_BYTES);
+        for _ in 0..records {
+            let Some(Entry::Words(words)) = self.trace.next_entry()? else {
+                return Err(ModelError::Stream { cause: format!("it ends within the definition of {what}") });
+            };
+            self.pending.push_back(words);
+            bytes.extend(words.into_iter().flat_map(u64::to_le_bytes));
+        }
+        Ok(bytes)
+    }
+
+    fn enter(&mut self, block: BlockId) -> Result<(), ModelError> {
+        let undefined = || ModelError::Stream { cause: format!("block {} was never defined", block.0) };
+        let length = self.blocks.get(block.0 as usize).ok_or_else(undefined)?.instructions.len() as u64;
+        self.block = block;
+        let before = self.progress.phase();
+        if let Some(phase) = self.progress.enter(length) {
+            // Where the last branch led is told before the phase.
+            self.tell(Record::Block { block, from: 0 });
+            self.tell(Record::Cut { instruction: 0 });
+            self.follow(before, phase);
+        }
+        self.tell(Record::Block { block, from: 0 });
+        Ok(())
+    }
+
+    fn mark(&mut self, marker: Marker) {
+        let record = Record::Mark { marker };
+        match marker {
+            Marker::ProgramStart | Marker::RegionBegin => {
+                self.tell(record);
+                self.sample(self.progress.phase());
+            }
+            Marker::ProgramEnd | Marker::RegionEnd => {
+                self.sample(Phase::Detailed);
+                self.tell(record);
+            }
+            Marker::Counters => {}
+        }
+    }
+
+    fn warm(&mut self, record: Record) {
+        match record {
+            Record::Access(access)
+                if !access.device && self.filter.lets_pass(access.physical / LINE_BYTES, access.store) =>
+            {
+                self.tell(record);
+            }
+            Record::Device { .. } => self.tell(record),
+            Record::Idle { until_ps } => self.idle_ps += until_ps.saturating_sub(self.recorded_ps),
+            _ => {}
+        }
+    }
+
+    fn detail(&mut self, record: Record) {
+        let told = match record {
+            Record::Sync { lag, .. } => {
+                self.syncs += 1;
+                Record::Sync { sequence: self.syncs, lag }
+            }
+            Record::ClockRead { instruction, .. } => {
+                self.clock_reads += 1;
+                Record::ClockRead { instruction, sequence: self.clock_reads }
+            }
+            Record::Settle { .. } => {
+                self.clock_reads += 1;
+                Record::Settle { sequence: self.clock_reads }
+            }
+            // It stands behind a question that all was committed for, and that the model has answered by now.
+            Record::Idle { until_ps } => {
+                Record::Idle { until_ps: self.given_ps + until_ps.saturating_sub(self.recorded_ps) }
+            }
+            other => other,
+        };
+        self.tell(told);
+    }
+}
+
+impl RecordSource for Sampled {
+    fn words(&mut self) -> Result<Option<Words>, ModelError> {
+        loop {
+            if let Some(words) = self.pending.pop_front() {
+                return Ok(Some(words));
+            }
+            match self.trace.next_entry()? {
+                None => return Ok(None),
+                Some(Entry::Answer(ps)) => self.recorded_ps = ps,
+                Some(Entry::Words(words)) => self.take_in(words)?,
+            }
+        }
+    }
+
+    fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError> {
+        self.words()
+    }
+
+    fn put_off(&mut self, _reply: Reply, _sequence: u64, _behind: Behind) {}
+
+    fn is_recorded_elsewhere(&self) -> bool {
+        // An idle span is told by the answer to the question before it.
+        false
+    }
+
+    fn answer_sync(&mut self, _vcpu: Vcpu, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
+        Ok(())
+    }
+
+    fn answer_clock(&mut self, _sequence: u64, ps: u64) -> Result<(), ModelError> {
+        self.given_ps = ps;
+        Ok(())
+    }
+}

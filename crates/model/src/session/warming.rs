@@ -1,0 +1,112 @@
+//! Warming: touches lines and teaches branches from the records of a phase that is not timed.
+//!
+//! If a block is entered, the branch at the end of the previous block went there. A fault within a block looks like a branch
+//! into the kernel, and is ignored. The few faults that stay in the kernel teach the predictor a branch too many. The rest
+//! of such a block is counted although it was not executed.
+
+use cxlab_access::record::MemoryAccess;
+use cxlab_access::{BlockId, Vcpu};
+
+use crate::addr::Hpa;
+use crate::feed::{Block, Branch, Instruction, LineAccess, Outcome, Touch, Work};
+use crate::machine::Machine;
+
+/// What warming needs of a block.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    pc: u64,
+    end: u64,
+    branch: Option<Branch>,
+    instructions: u16,
+    kernel: bool,
+    /// all its lines go through the caches
+    plain: bool,
+    /// its first and its last instruction may repeat
+    begins_repeat: bool,
+    ends_repeat: bool,
+}
+
+/// The blocks, and where each vCPU is.
+#[derive(Debug, Default)]
+pub(super) struct Warming {
+    shapes: Vec<Shape>,
+    at: [Option<BlockId>; Vcpu::MOST],
+    /// instructions that this counted for
+    counted: [u64; Vcpu::MOST],
+    /// instructions executed without time, of user mode and of the kernel
+    pub instructions: [u64; 2],
+}
+
+impl Warming {
+    /// A block was defined.
+    pub fn define(&mut self, block: &Block) {
+        let through = |touch| matches!(touch, Touch::Plain | Touch::Locked | Touch::Prefetch | Touch::PrefetchToOwn);
+        let repeats = |code: Option<&Instruction>| code.is_some_and(|code| code.work == Work::String);
+        self.shapes.push(Shape {
+            pc: block.pc,
+            end: block.end,
+            branch: block.instructions.last().and_then(|last| last.branch),
+            instructions: block.instructions.len() as u16,
+            kernel: block.kernel,
+            plain: block.instructions.iter().all(|instruction| through(instruction.touch)),
+            begins_repeat: repeats(block.instructions.first()),
+            ends_repeat: repeats(block.instructions.last()),
+        });
+    }
+
+    /// Time has passed since the last block: it leads nowhere.
+    pub fn begin(&mut self) {
+        self.at = Default::default();
+    }
+
+    /// `vcpu` enters a block, from an instruction on: whether it is known.
+    #[inline]
+    pub fn enter(&mut self, vcpu: usize, (block, from): (BlockId, u16), machine: &mut Machine) -> bool {
+        let Some(entered) = self.shapes.get(block.0 as usize) else { return false };
+        let mut instructions = u64::from(entered.instructions.saturating_sub(from));
+        if let Some(left) = self.at[vcpu].replace(block) {
+            let left = &self.shapes[left.0 as usize];
+            // QEMU has come back to it: it goes on, and was counted.
+            instructions -= u64::from(left.ends_repeat && entered.begins_repeat);
+            if let Some(branch) = left.branch.filter(|_| left.kernel == entered.kernel) {
+                machine.learn_branch(vcpu, branch, Outcome { next: left.end, target: entered.pc });
+            }
+        }
+        self.instructions[usize::from(entered.kernel)] += instructions;
+        self.counted[vcpu] = instructions;
+        true
+    }
+
+    /// The block that `vcpu` is in ends before this instruction.
+    pub fn cut(&mut self, vcpu: usize, instruction: u16) {
+        if let Some(block) = self.at[vcpu] {
+            let rest = self.counted[vcpu].saturating_sub(u64::from(instruction));
+            self.instructions[usize::from(self.shapes[block.0 as usize].kernel)] -= rest;
+        }
+    }
+
+    /// An instruction of the block that `vcpu` is in touches a line.
+    #[inline]
+    pub fn access(
+        &mut self,
+        vcpu: usize,
+        access: MemoryAccess,
+        blocks: &[std::sync::Arc<Block>],
+        machine: &mut Machine,
+    ) {
+        if access.device {
+            return;
+        }
+        let touch = match self.at[vcpu] {
+            Some(block) if !self.shapes[block.0 as usize].plain => {
+                let instructions = &blocks[block.0 as usize].instructions;
+                instructions.get(usize::from(access.instruction)).map_or(Touch::Plain, |code| code.touch)
+            }
+            _ => Touch::Plain,
+        };
+        let MemoryAccess { physical, store, device, page, .. } = access;
+        let pc = self.at[vcpu].map_or(0, |block| self.shapes[block.0 as usize].pc);
+        let place = pc.wrapping_add(u64::from(access.instruction));
+        machine.touch(vcpu, LineAccess { address: Hpa::new(physical), store, place, device, page }, touch);
+    }
+}

@@ -1,0 +1,14 @@
+//! What mutations have found: each of these ended in a panic, or never.
+
+use crate::mutation::Mutation::{self, Repeat, Swap};
+use crate::stream::Kind;
+
+pub fn found() -> Vec<(Kind, Vec<Mutation>)> {
+    vec![
+        // A vCPU that has halted goes on and is not woken: it was waited for without end.
+        (
+            Kind::Two,
+            vec![Swap { place: 101, with: 504 }, Swap { place: 422, with: 352 }, Repeat { place: 386, to: 477 }],
+        ),
+    ]
+}

@@ -1,0 +1,65 @@
+//! What the words of results and errors mean, from where each is declared: statistics, causes of the CPI stack, errors.
+//!
+//! ```text
+//!   a machine at rest  --Part::tree-->  every statistic that a run on it has
+//!   #[error("CFG001: ...")]         -->  every code of the model and of traces
+//! ```
+
+use cxlab_model::core::Cause;
+use cxlab_model::home::AddressRange;
+use cxlab_model::summary::Part;
+use cxlab_model::{Machine, MachineSpec, ModelError};
+
+/// The files that declare the model's errors: the attribute of each variant is its text.
+const ERRORS: [&str; 2] = [include_str!("../../model/src/error.rs"), include_str!("../../access/src/trace.rs")];
+
+/// What a core's time is charged to beside stages: name and description.
+pub fn causes() -> Vec<(&'static str, &'static str)> {
+    Cause::ALL.iter().map(|cause| (cause.name(), cause.description())).collect()
+}
+
+/// Every statistic of a run on a machine, JSON of a [`Part`] whose values are those of a machine at rest.
+pub fn statistics(name_or_path: &str) -> Result<String, ModelError> {
+    const NODE_BYTES: u64 = 1 << 30;
+    let spec = MachineSpec::load(name_or_path)?;
+    let range = |node: u16| AddressRange { start: u64::from(node) * NODE_BYTES, length: NODE_BYTES, node };
+    let ranges: Vec<_> = (0..spec.nodes.len() as u16).map(range).collect();
+    let machine = Machine::new(spec, 1, &ranges)?;
+    Ok(serde_json::to_string(&Part::tree(&machine)).expect("plain data is JSON"))
+}
+
+/// The code and the text of every error that the model can end with; braces stand for what a message says.
+pub fn errors() -> Vec<(String, String)> {
+    ERRORS.iter().flat_map(|source| source.split("#[error(").skip(1)).filter_map(declared).collect()
+}
+
+/// The code and the text from what follows `#[error(`; none of an error that passes on another one.
+fn declared(attribute: &str) -> Option<(String, String)> {
+    let text = attribute.trim_start().strip_prefix('"')?;
+    let text = text.split("\"\n").next()?.split("\")]").next()?;
+    // A backslash at the end of a line goes on with the next one.
+    let whole: String = text.split("\\\n").map(str::trim_start).collect();
+    let (code, rest) = whole.split_once(": ")?;
+    Some((code.to_owned(), rest.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_declared_error_has_a_code_of_its_own_and_a_text() {
+        let found = errors();
+        let transparent = ERRORS.iter().map(|source| source.matches("#[error(transparent)]").count()).sum::<usize>();
+        let declared = ERRORS.iter().map(|source| source.matches("#[error(").count()).sum::<usize>();
+        assert_eq!(found.len(), declared - transparent);
+        let mut codes: Vec<_> = found.iter().map(|(code, _)| code).collect();
+        codes.sort();
+        codes.dedup();
+        assert_eq!(codes.len(), found.len());
+        for (code, text) in &found {
+            assert!(code.len() == 6 && code.is_char_boundary(3) && code[3..].parse::<u32>().is_ok(), "{code}");
+            assert!(text.len() > 10 && !text.contains(['\n', '"', '\\']), "{text}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What QEMU calls where a vCPU executes: blocks, clock reads, halts, lines touched. Each tells the stream.
+//!
+//! Where several vCPUs take turns, a block may be left at its beginning, or before a clock read.
+
+use std::arch::naked_asm;
+use std::ffi::{CStr, c_void};
+
+use cxlab_access::Record;
+use cxlab_access::record::MemoryAccess;
+
+use crate::mode::Mode;
+use crate::qemu::{self, Cpu, functions};
+use crate::stream::{BlockData, with};
+use crate::{api, device, mode};
+
+/// A block is entered by the only vCPU.
+pub unsafe extern "C" fn on_block(_vcpu: u32, data: *mut c_void) {
+    if mode::tells() {
+        with(|stream| stream.step(0, BlockData::of_pointer(data)));
+    }
+}
+
+/// An instruction of the only vCPU reads the clock.
+pub unsafe extern "C" fn on_clock_read(_vcpu: u32, instruction: *mut c_void) {
+    if mode::now() == Mode::Warming {
+        with(|stream| stream.show_warmed());
+    } else if mode::in_detail() {
+        let read = with(|stream| stream.feed.read_clock(0, instruction as u16));
+        assert!(read, "nobody else can be behind the only vCPU");
+    }
+}
+
+/// A block is entered by one of several: the vCPU, if it is to leave instead.
+unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
+    let vcpu = vcpu as usize;
+    if !mode::tells() {
+        return std::ptr::null_mut();
+    }
+    with(|stream| {
+        let block = BlockData::of_pointer(data);
+        if mode::in_detail() && !stream.feed.may_enter(vcpu, block.id()) {
+            return qemu::cpu(vcpu);
+        }
+        stream.step(vcpu, block);
+        std::ptr::null_mut()
+    })
+}
+
+/// An instruction of one of several reads the clock: the vCPU, if it is to leave before that.
+unsafe extern "C" fn reach_clock_read(vcpu: u32, instruction: *mut c_void) -> Cpu {
+    let (vcpu, instruction) = (vcpu as usize, instruction as u16);
+    if mode::now() == Mode::Warming {
+        with(|stream| stream.show_warmed());
+    }
+    if !mode::in_detail() {
+        return std::ptr::null_mut();
+    }
+    if with(|stream| stream.feed.reach_clock_read(vcpu, instruction)) { std::ptr::null_mut() } else { qemu::cpu(vcpu) }
+}
+
+/// A block is entered: leave it at its beginning if it is another's turn.
+#[unsafe(naked)]
+pub unsafe extern "C" fn on_block_of_several(_vcpu: u32, _data: *mut c_void) {
+    naked_asm!(
+        "sub rsp, 8", "call {decide}", "add rsp, 8", "test rax, rax", "jnz 2f", "ret",
+        "2:", "mov rdi, rax", "mov rsi, [rsp]", "jmp {leave}",
+        decide = sym enter_block, leave = sym leave,
+    )
+}
+
+/// A clock is about to be read: leave the block before that if another one is behind.
+#[unsafe(naked)]
+pub unsafe extern "C" fn on_clock_read_of_several(_vcpu: u32, _data: *mut c_void) {
+    naked_asm!(
+        "sub rsp, 8", "call {decide}", "add rsp, 8", "test rax, rax", "jnz 2f", "ret",
+        "2:", "mov rdi, rax", "mov rsi, [rsp]", "jmp {leave}",
+        decide = sym reach_clock_read, leave = sym leave,
+    )
+}
+
+/// Leave the vCPU's loop; `back` is the place in the block's code that called us. It does not come back, and no
+/// frame of ours but this one is given up.
+unsafe extern "C" fn leave(cpu: Cpu, back: usize) {
+    // SAFETY: called in place of a return to the block, on the thread of this vCPU.
+    unsafe {
+        (functions().cpu_exit)(cpu);
+        (functions().cpu_loop_exit_restore)(cpu, back);
+    }
+}
+
+/// One of several is about to execute PAUSE, which ends its block: the model knows without more how long that takes, and
+/// so when the vCPU looks again at what it waits for.
+pub unsafe extern "C" fn on_pause(vcpu: u32, instruction: *mut c_void) {
+    if mode::in_detail() {
+        with(|stream| stream.feed.push(vcpu as usize, Record::Cut { instruction: instruction as u16 + 1 }));
+    }
+}
+
+/// A vCPU is about to halt.
+pub unsafe extern "C" fn on_halt(vcpu: u32, _data: *mut c_void) {
+    let vcpu = vcpu as usize;
+    // With an interrupt at hand it goes on at once.
+    if mode::in_detail() && !qemu::has_work(vcpu) {
+        with(|stream| stream.feed.halt(vcpu));
+    }
+}
+
+/// An instruction that may repeat has touched memory.
+pub unsafe extern "C" fn on_repeat(vcpu: u32, info: api::MemoryInfo, address: u64, instruction: *mut c_void) {
+    if mode::tells() {
+        // SAFETY: `info` is that of this callback.
+        let store = unsafe { api::qemu_plugin_mem_is_store(info) };
+        let is_new = with(|stream| stream.repeat(vcpu as usize, instruction as u16, address >> 6, store));
+        // QEMU moves a byte at a time: only the first of a line is news to the caches.
+        if !is_new && mode::now() == Mode::Warming {
+            return;
+        }
+    }
+    // SAFETY: as it was called.
+    unsafe { on_memory(vcpu, info, address, instruction) }
+}
+
+/// An instruction has touched memory.
+pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u64, instruction: *mut c_void) {
+    // SAFETY: `info` and `address` are those of this callback.
+    let store = unsafe { api::qemu_plugin_mem_is_store(info) };
+    match mode::now() {
+        Mode::Counted => return,
+        Mode::Warming => return warm(vcpu as usize, info, address, store, instruction as u16),
+        Mode::Detail => {}
+    }
+    let instruction = instruction as u16;
+    with(|stream| {
+        if !stream.feed.touches_anew(instruction, address >> 6, store) {
+            return;
+        }
+        let Some(mut access) = located(info, address, store, instruction) else { return };
+        access.page = if access.device { None } else { stream.feed.page(vcpu as usize, address, access.physical) };
+        stream.feed.access(vcpu as usize, access);
+        if access.device && store {
+            let service_ps = serve(info, address);
+            if service_ps > 0 {
+                stream.device_served(vcpu as usize, service_ps);
+            }
+        }
+    });
+}
+
+/// The same where nothing is timed: lines that are no news are not told.
+#[inline]
+fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instruction: u16) {
+    with(|stream| {
+        if !stream.warming.is_news(address >> 6, store) {
+            return;
+        }
+        let Some(access) = located(info, address, store, instruction) else { return };
+        if !access.device {
+            stream.feed.access(vcpu, access);
+        } else if store {
+            // Each store to a device may notify it.
+            stream.warming.forget_news();
+            let service_ps = serve(info, address);
+            if service_ps > 0 {
+                stream.warm_device_served(vcpu, service_ps);
+            }
+        }
+    });
+}
+
+/// The access, with its place in memory or in a device.
+#[inline]
+fn located(info: api::MemoryInfo, address: u64, store: bool, instruction: u16) -> Option<MemoryAccess> {
+    // SAFETY: the address is looked up within the callback that it is valid in.
+    unsafe {
+        let place = api::qemu_plugin_get_hwaddr(info, address);
+        if place.is_null() {
+            return None;
+        }
+        Some(MemoryAccess {
+            instruction,
+            size_log2: api::qemu_plugin_mem_size_shift(info) as u8,
+            store,
+            physical: api::qemu_plugin_hwaddr_phys_addr(place),
+            page: None,
+            device: api::qemu_plugin_hwaddr_is_io(place),
+        })
+    }
+}
+
+/// A device was stored to: how long it takes to serve what that asks for [ps].
+fn serve(info: api::MemoryInfo, address: u64) -> u64 {
+    if is_interrupt_controller(info, address) { 0 } else { device::wait_for_requests() * device::SERVICE_PS }
+}
+
+/// Whether an access goes to the local APIC, which leaves no request behind.
+fn is_interrupt_controller(info: api::MemoryInfo, address: u64) -> bool {
+    // SAFETY: the look-up and the name are used within the callback that they are valid in.
+    unsafe {
+        let name = api::qemu_plugin_hwaddr_device_name(api::qemu_plugin_get_hwaddr(info, address));
+        !name.is_null() && CStr::from_ptr(name).to_bytes().starts_with(b"apic")
+    }
+}

@@ -1,0 +1,333 @@
+//! The feed: what vCPUs do becomes records; the model's answers become the guest's time.
+//!
+//! ```text
+//!   | interval k-1 | sync k-1 | interval k | sync k: publishes the time at sync k-1, runs timers due by it |
+//! ```
+//!
+//! QEMU runs ahead of the model by at most an interval and what the ring holds. The time that timers see at a
+//! sync point is the model's at an earlier one: the order is fixed, whoever is faster. Each vCPU has sync points of its
+//! own.
+
+use cxlab_access::record::MemoryAccess;
+use cxlab_access::ring::{Reply, Told};
+use cxlab_access::{BlockId, Marker, Page, Record, Vcpu};
+
+use super::block::BlockData;
+use super::link::Link;
+use super::sync::{LAG, LAG_OF_SEVERAL, Syncs};
+use crate::mode::{self, Mode};
+use crate::pages::Pages;
+use crate::qemu::{self, BigLock};
+use crate::registers::Registers;
+use crate::turns::{self, Turn, Turns};
+use crate::{clock, device};
+
+pub struct Feed {
+    link: Link,
+    next_block: u32,
+    turns: Turns,
+    syncs: Vec<Syncs>,
+    /// instructions of the block that was entered last
+    in_block: u64,
+    /// questions for the clock so far
+    clock_reads: u64,
+    /// the latest clock read [ps]: no later one is earlier, on whichever vCPU
+    last_read_ps: u64,
+    /// the model's time at the latest answer [ps]
+    model_ps: u64,
+    /// the guest's time minus the model's [ps]
+    offset_ps: u64,
+    /// last load and last store of a repeating instruction: (instruction, line), to tell a line only once
+    last: [Option<(u16, u64)>; 2],
+    /// translations that the model knows
+    pages: Pages,
+}
+
+impl Feed {
+    pub fn new(link: Link) -> Feed {
+        Feed {
+            link,
+            next_block: 0,
+            turns: Turns::new(),
+            syncs: vec![Syncs::START; turns::vcpus()],
+            in_block: 0,
+            clock_reads: 0,
+            last_read_ps: 0,
+            model_ps: 0,
+            offset_ps: 0,
+            last: [None; 2],
+            pages: Pages::new(turns::vcpus()),
+        }
+    }
+
+    /// A record of `vcpu`, as it stands.
+    #[inline]
+    pub fn push(&mut self, vcpu: usize, record: Record) {
+        self.link.push(vcpu, record);
+    }
+
+    /// Let the model see all that was pushed.
+    pub fn publish(&mut self) {
+        self.link.publish();
+    }
+
+    /// The model's time at its latest answer [ps].
+    pub fn model_ps(&self) -> u64 {
+        self.model_ps
+    }
+
+    /// Detail begins at `marker`: the guest's clock stands until the model moves it. Whoever else does anything is told
+    /// of when it does.
+    pub fn begin(&mut self, vcpu: usize, marker: Marker) {
+        self.link.attach();
+        // What was answered before is no concern of this region.
+        device::look(&BigLock::take());
+        let now_ps = clock::now_ps();
+        mode::set(Mode::Detail);
+        clock::stand_at(now_ps);
+        self.offset_ps = now_ps - self.model_ps;
+        self.pages.begin();
+        self.take_over(vcpu);
+        self.mark(vcpu, marker);
+    }
+
+    /// Detail ends at `marker`: the guest's clock stands where the model's does.
+    pub fn finish(&mut self, vcpu: usize, marker: Marker) {
+        self.halt_others(vcpu);
+        self.settle(vcpu);
+        clock::count_from_here();
+        mode::set(Mode::Counted);
+        self.mark(vcpu, marker);
+    }
+
+    /// Detail goes on after a phase that was not timed.
+    pub fn resume(&mut self, vcpu: usize) {
+        mode::set(Mode::Detail);
+        // Page tables may have changed unseen.
+        self.pages.begin();
+        self.take_over(vcpu);
+    }
+
+    /// The guest's time went on by so much while the model's stood still.
+    pub fn shift(&mut self, passed_ps: u64) {
+        self.offset_ps += passed_ps;
+    }
+
+    /// `vcpu` is the only one that does anything.
+    fn take_over(&mut self, vcpu: usize) {
+        self.halt_others(vcpu);
+        if let Turn::Wake { speaker } = self.turns.enter(vcpu) {
+            self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
+        }
+        self.syncs[vcpu].begin();
+    }
+
+    pub fn halt_others(&mut self, vcpu: usize) {
+        for other in (0..turns::vcpus()).filter(|other| *other != vcpu) {
+            if !turns::is_halted(other) {
+                self.halt(other);
+            }
+        }
+    }
+
+    /// Tell the model of a marker.
+    pub fn mark(&mut self, vcpu: usize, marker: Marker) {
+        self.link.attach();
+        turns::speak(vcpu);
+        self.push(vcpu, Record::Mark { marker });
+        self.publish();
+    }
+
+    /// A block was translated: its fresh id.
+    pub fn define(&mut self, pc: u64, code: &[u8]) -> BlockId {
+        let block = BlockId(self.next_block);
+        self.next_block += 1;
+        let length = u16::try_from(code.len()).expect("a block has at most 512 instructions of 15 bytes");
+        self.link.define(Vcpu::default(), Record::Define { block, pc, length }, code);
+        block
+    }
+
+    /// Whether `vcpu` may enter a block; what woke it is told.
+    #[inline]
+    pub fn may_enter(&mut self, vcpu: usize, block: BlockId) -> bool {
+        match self.turns.enter(vcpu) {
+            Turn::Run => true,
+            Turn::Wake { speaker } => {
+                self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
+                true
+            }
+            Turn::Ask => {
+                self.announce(vcpu, block);
+                self.sync(vcpu, 0);
+                self.turns.goes_on()
+            }
+            Turn::Leave => false,
+        }
+    }
+
+    /// Tell which block is next before what is told ahead of it: the last branch led there.
+    pub fn announce(&mut self, vcpu: usize, block: BlockId) {
+        self.push(vcpu, Record::Block { block, from: 0 });
+        self.push(vcpu, Record::Cut { instruction: 0 });
+    }
+
+    /// A block is entered where instructions are timed.
+    #[inline]
+    pub fn block(&mut self, vcpu: usize, entered: BlockData) {
+        let (block, instructions) = (entered.id(), entered.instructions());
+        self.push(vcpu, Record::Block { block, from: 0 });
+        self.last = [None; 2];
+        self.in_block = instructions;
+        self.turns.execute(vcpu, instructions, entered.pauses());
+        if self.syncs[vcpu].execute(instructions, entered.pauses()) {
+            self.sync(vcpu, if turns::several() { LAG_OF_SEVERAL } else { LAG });
+        }
+    }
+
+    /// Go on when the model has come to the sync point `lag` before the one that is here.
+    fn sync(&mut self, vcpu: usize, lag: u8) {
+        let sequence = self.syncs[vcpu].reach();
+        self.turns.sync(vcpu, sequence);
+        self.push(vcpu, Record::Sync { sequence, lag });
+        self.publish();
+        if let Some(awaited) = self.syncs[vcpu].awaits(lag) {
+            match self.link.wait(Reply::Sync(Vcpu::new(vcpu)), awaited) {
+                Told::Time(ps) => {
+                    let pace_ps = self.turns.synced(vcpu, awaited, ps);
+                    self.syncs[vcpu].follow(pace_ps);
+                    self.show(ps);
+                }
+                Told::Later(behind) => self.turns.step_back(vcpu, behind),
+            }
+        }
+        self.syncs[vcpu].begin();
+        clock::run_due_timers(vcpu);
+        // One that has been woken by somebody else gets its turn.
+        if turns::several() && turns::any_halted() {
+            qemu::end_turn(vcpu);
+        }
+    }
+
+    fn show(&mut self, model_ps: u64) {
+        self.model_ps = self.model_ps.max(model_ps);
+        clock::publish(self.offset_ps + self.model_ps);
+    }
+
+    /// Show what time it is where nothing is timed: so much has passed.
+    pub fn show_untimed(&self, passed_ps: u64) {
+        clock::publish(self.offset_ps + self.model_ps + passed_ps);
+    }
+
+    /// Whether an instruction touches another line than just before: one that repeats, and a vector that QEMU moves in
+    /// halves, tell each line once.
+    #[inline]
+    pub fn touches_anew(&mut self, instruction: u16, line: u64, store: bool) -> bool {
+        let touched = Some((instruction, line));
+        std::mem::replace(&mut self.last[usize::from(store)], touched) != touched
+    }
+
+    /// Tell the next line of each instruction, whatever was told before.
+    pub fn forget_touches(&mut self) {
+        self.last = [None; 2];
+    }
+
+    /// An instruction touches a line.
+    #[inline]
+    pub fn access(&mut self, vcpu: usize, access: MemoryAccess) {
+        self.push(vcpu, Record::Access(access));
+    }
+
+    /// The page through which `address` led to `physical`; the model is told of a new one.
+    #[inline]
+    pub fn page(&mut self, vcpu: usize, address: u64, physical: u64) -> Option<Page> {
+        let (page, news) = self.pages(vcpu)?.find(vcpu, address, physical, qemu::read_physical)?;
+        if let Some(mapping) = news {
+            let (record, entries) = Record::of_page(page.id, &mapping);
+            self.link.define(Vcpu::new(vcpu), record, &entries);
+        }
+        Some(page)
+    }
+
+    /// What the model knows of page tables; `None` if QEMU does not show the registers that select them.
+    #[inline]
+    pub fn pages(&mut self, vcpu: usize) -> Option<&mut Pages> {
+        if self.pages.asks_for_space(vcpu) {
+            let registers = Registers::get();
+            self.pages.enter(vcpu, registers.control(c"cr3")?, registers.control(c"cr4")?);
+        }
+        Some(&mut self.pages)
+    }
+
+    /// An instruction of one of several vCPUs is about to read the clock. Whether it may: else it is to leave before that.
+    pub fn reach_clock_read(&mut self, vcpu: usize, instruction: u16) -> bool {
+        // Who may enter the block may read the clock at its beginning: else all would leave, each for another.
+        let rest = self.in_block - u64::from(instruction);
+        self.turns.take_back(vcpu, rest);
+        if self.turns.is_most_behind(vcpu) && self.read_clock(vcpu, instruction) {
+            self.turns.execute(vcpu, rest, false);
+            return true;
+        }
+        self.push(vcpu, Record::Cut { instruction });
+        false
+    }
+
+    /// The instruction is about to read the clock: let the model catch up. Whether it may: else another one is behind.
+    pub fn read_clock(&mut self, vcpu: usize, instruction: u16) -> bool {
+        self.clock_reads += 1;
+        self.push(vcpu, Record::ClockRead { instruction, sequence: self.clock_reads });
+        let ps = match self.link.wait(Reply::Clock, self.clock_reads) {
+            Told::Time(ps) => ps,
+            Told::Later(behind) => {
+                self.turns.step_back(vcpu, behind);
+                return false;
+            }
+        };
+        self.answered(vcpu, ps);
+        self.last_read_ps = self.last_read_ps.max(self.offset_ps + ps);
+        clock::set_clock_read(self.last_read_ps);
+        true
+    }
+
+    /// Let the model commit all that `vcpu` did, and show its time.
+    pub fn settle(&mut self, vcpu: usize) {
+        self.clock_reads += 1;
+        self.push(vcpu, Record::Settle { sequence: self.clock_reads });
+        if let Told::Time(ps) = self.link.wait(Reply::Clock, self.clock_reads) {
+            self.answered(vcpu, ps);
+        }
+    }
+
+    /// The model has answered a question of this moment.
+    fn answered(&mut self, vcpu: usize, ps: u64) {
+        self.turns.answered(vcpu, ps);
+        self.show(ps);
+    }
+
+    /// No vCPU had anything to do until the guest's time `until_ps`: how long that is for the model [ps].
+    pub fn idle(&mut self, until_ps: u64) -> u64 {
+        let until_ps = until_ps - self.offset_ps;
+        let idle_ps = until_ps.saturating_sub(self.model_ps);
+        let speaker = turns::speaker();
+        self.push(speaker, Record::Idle { until_ps });
+        self.turns.idle(speaker, until_ps);
+        self.show(until_ps);
+        idle_ps
+    }
+
+    /// The vCPU waits for an interrupt.
+    pub fn halt(&mut self, vcpu: usize) {
+        self.push(vcpu, Record::Halt);
+        turns::halt(vcpu);
+    }
+
+    /// A device has served a request while time stood still.
+    pub fn device_served(&mut self, vcpu: usize, service_ps: u64) {
+        self.push(vcpu, Record::Device { service_ps });
+        self.turns.stand(vcpu, service_ps);
+    }
+
+    /// Nothing more will come.
+    pub fn end(&mut self) {
+        self.link.end(turns::speaker());
+    }
+}

@@ -1,0 +1,80 @@
+"""Machines that only experiments need: shipped machines with a few values changed.
+
+slow_dram       one core saturates DRAM, so that the best share of CXL memory lies between 0 and 100 %
+little_llc      8468v-asic with two slices of LLC: written lines leave the caches soon
+response_fifo   8468v-asic with other depths of the FIFOs between root port and device
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cxlab import model
+from cxlab.asked_machine import AskedMachine
+
+BASE = "8468v-asic"
+#: Of `slow_dram` [GB/s].
+DRAM_PEAK, CXL_PEAK = 6.4, 3.2
+#: Where both memories finish together.
+BEST_BY_BANDWIDTH = CXL_PEAK / (DRAM_PEAK + CXL_PEAK)
+
+SLOW_DRAM = """
+description = "one slow channel of DRAM, half as much bandwidth on CXL memory; host with few slices of LLC"
+based_on = "8468v-asic"
+host.llc.slices = 2
+host.core.fill_buffers = {lines}
+
+[nodes.dram]
+description = "32 bits of DDR4-1600"
+
+[nodes.dram.memory.coarse]
+latency = {{ value = "53.5 ns", source = "DDR-L of CXL-DMSim's testbed" }}
+banks = {{ value = 16, source = "JESD79-4: 4 groups of 4 banks" }}
+bank_busy = {{ value = "48 ns", source = "JESD79-4: tRC = tRAS 35 ns + tRP 13.75 ns" }}
+bandwidth = {{ value = "6.4 GB/s", source = "DDR4-1600: 1600 MT/s x 4 B" }}
+channels = {{ value = 1, source = "chosen: one core saturates it" }}
+interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" }}
+
+[nodes.cxl]
+description = "the ASIC expander of CXL-DMSim before a slow channel"
+
+[nodes.cxl.device.memory.coarse]
+latency = {{ value = "50 ns", source = "CXL-DMSim table III, CXL-DMSimA: medium_access_lat" }}
+banks = {{ value = 16, source = "JESD79-4: 4 groups of 4 banks" }}
+bank_busy = {{ value = "48 ns", source = "JESD79-4: tRC = tRAS 35 ns + tRP 13.75 ns" }}
+bandwidth = {{ value = "3.2 GB/s", source = "chosen: half of DRAM's, so that a third of the pages is best" }}
+channels = {{ value = 1, source = "chosen" }}
+interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" }}
+"""
+
+
+def slow_dram(folder: Path) -> Path:
+    """Write a machine whose DRAM one core saturates into ``folder``: its file.
+
+    ::
+
+        DRAM   half a channel of DDR4-1600, 6.4 GB/s   by bandwidth alone, best is
+        CXL    the ASIC expander, 3.2 GB/s behind it   3.2 / (6.4 + 3.2) = 33 % of the pages on CXL
+
+    The host is the 8468V. Its core has as many fill buffers as its superqueue has entries, because its
+    prefetchers are off: 48 lines of 64 B in 130 ns are 24 GB/s. Two slices of LLC instead of 52 keep the
+    program's arrays small, and the simulation short.
+    """
+    lines = model.describe(BASE).spec["host"]["prefetch"]["superqueue"]["value"]
+    machine = folder / "slow-dram.toml"
+    machine.write_text(SLOW_DRAM.format(lines=lines))
+    return machine
+
+
+def little_llc() -> AskedMachine:
+    """8468v-asic nearly without LLC."""
+    return AskedMachine(BASE, ("host.llc.slices=2",))
+
+
+def response_fifo(depth: int) -> AskedMachine:
+    """8468v-asic with FIFOs of ``depth`` entries, and all that must be deeper (the sources say so)."""
+    device = "nodes.cxl.device"
+    fifos = [f"{device}.root_port.{fifo}={depth}" for fifo in ("request_fifo", "response_fifo")]
+    credits = ("root_port.drs_credits", "root_port.ndr_credits", "device.req_credits", "device.rwd_credits")
+    above = (*credits, "device.read_queue", "device.write_queue")
+    return AskedMachine(BASE, (*fifos, *(f"{device}.{key}={max(64, 2 * depth)}" for key in above)))

@@ -1,0 +1,150 @@
+"""``cxlab reproduce``: the figures and tables of the papers, by their ids."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from pathlib import Path
+
+import click
+from cxlab.cli.output_file import PLOT_FILE
+from cxlab.error import Code, InputError
+from cxlab.output import bar, console, table
+
+from experiments import reproduction, score
+from experiments.paper_figures import MadeWith, PaperFigure, all_figures, find
+
+ACTIONS = "FIGURE, --all, --list, --summary DIR"
+
+
+@click.command(
+    "reproduce",
+    help="Make a figure or table of a paper: paper, simulated, error. FIGURE is an id of --list. "
+    "Example: cxlab reproduce micro23/fig9 --quick --out results",
+)
+@click.argument("figure_id", metavar="[FIGURE]", required=False)
+@click.option("--list", "listed", is_flag=True, help="List all figures, what makes each, and why.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: print a JSON list.")
+@click.option("--all", "every", is_flag=True, help="Make all figures; those finished in --out are kept.")
+@click.option(
+    "--quick/--full",
+    default=False,
+    help="Run a subset that takes seconds to minutes, or the whole.  [default: --full]",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder for FIGURE.json, .parquet and .png, made if needed.  [default: a temporary one]",
+)
+@click.option(
+    "--plot",
+    "plot_file",
+    type=PLOT_FILE,
+    metavar="FILE",
+    help="Draw the figure with the paper's points: a .png, .svg or .pdf file.  [default: none]",
+)
+@click.option(
+    "--summary",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Print the errors and ranks of the figures that DIR has, and one number a paper.",
+)
+def command(
+    figure_id: str | None,
+    listed: bool,
+    as_json: bool,
+    every: bool,
+    quick: bool,
+    out: Path | None,
+    plot_file: Path | None,
+    summary: Path | None,
+) -> None:
+    """One of four things."""
+    asked = [figure_id is not None, every, listed, summary is not None]
+    if sum(asked) != 1:
+        found = f"{sum(asked)} of them are given"
+        raise InputError(Code.EXPERIMENT, ACTIONS, found, "exactly one of them")
+    if as_json and not listed:
+        raise InputError(Code.EXPERIMENT, "--json", "is given without --list", "--list --json")
+    if listed:
+        _list(as_json)
+    elif summary is not None:
+        _summarise(summary)
+    elif every:
+        _make_all(quick, out)
+    else:
+        assert figure_id is not None
+        _make(find(figure_id), quick, out, plot_file)
+
+
+def _list(as_json: bool) -> None:
+    figures = all_figures()
+    if as_json:
+        click.echo(json.dumps([figure.document() for figure in figures], indent=2))
+        return
+    shown = table(("id", "made with", "title", "why"), left=2, fold=2, plain=True)
+    for figure in figures:
+        shown.add_row(figure.id, figure.made_with.value, figure.entry.title, figure.why)
+    console().print(shown)
+    made = [figure for figure in figures if figure.experiments]
+    console().print(f"{len(made)} of {len(figures)} figures and tables are made", highlight=False)
+
+
+def _make(figure: PaperFigure, quick: bool, out: Path | None, plot_file: Path | None) -> None:
+    for experiment in figure.experiments:
+        click.echo(str(experiment.subject))
+    click.echo(f"{figure.id}: {figure.entry.title}")
+    if quick:
+        click.echo("quick: a subset of the figure; do not quote its numbers")
+    with contextlib.ExitStack() as stack:
+        if out is None:
+            prefix = f"{figure.file_name}-"
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
+        else:
+            folder = out.resolve()
+            folder.mkdir(parents=True, exist_ok=True)
+        made = reproduction.reproduce(figure, quick, folder)
+        for _, found in made.tables():
+            console().print(found.shown())
+        for report in made.reports.values():
+            for note in report.notes:
+                click.echo(note)
+        click.echo(f"{figure.id}: {made.score.text()}")
+        if out is not None:
+            made.write(folder)
+            click.echo(f"written: {out / figure.file_name}.json, .parquet, .png")
+        if plot_file is not None:
+            made.draw(plot_file)
+
+
+def _make_all(quick: bool, out: Path | None) -> None:
+    if out is None:
+        raise InputError(Code.EXPERIMENT, "--all", "is given without --out", "--all --out DIR")
+    figures = [figure for figure in all_figures() if figure.experiments]
+    with bar() as progress:
+        task = progress.add_task("figures", total=len(figures))
+        for figure in figures:
+            kept = reproduction.read(out / f"{figure.file_name}.json")
+            if kept is not None and kept.quick == quick:
+                click.echo(f"{figure.id}: finished in {out}; remove {figure.file_name}.json to make it again")
+            else:
+                _make(figure, quick, out, None)
+            progress.advance(task)
+    _summarise(out)
+
+
+def _summarise(folder: Path) -> None:
+    found = reproduction.finished(folder)
+    shown = table(("figure", "made with", "errors and ranks"), left=2, fold=1, plain=True)
+    for one in found:
+        quick = " (quick: not for quoting)" if one.quick else ""
+        shown.add_row(one.id, one.made_with.value, one.score.text() + quick)
+    console().print(shown)
+    papers = dict.fromkeys(one.paper for one in found)
+    for paper in papers:
+        simulated = [one for one in found if one.paper == paper and one.made_with is not MadeWith.CLOSED_FORM]
+        if simulated:
+            together = score.together(one.score for one in simulated)
+            click.echo(f"{paper}: {together.text()} (figures made: {len(simulated)})")

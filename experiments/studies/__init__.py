@@ -1,0 +1,1 @@
+"""Studies of our own, a file each."""

@@ -1,0 +1,204 @@
+"""Sampling: how often its confidence intervals cover the figures of full detail.
+
+::
+
+    three programs, each recorded once in full detail   -->   the trace sampled with 20 seeds
+    a seed draws where the first window is                    interval of a figure covers the full run's?
+
+An interval of 95 % is to cover in 19 of 20 draws; 18 is what chance allows of them. Figures are all that full
+detail has more than a hundred events of; counts of instructions are known and not told by windows. A sample
+names the figures that too few of its windows have seen: those intervals are not to be believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from cxlab import model
+from cxlab.border import RunResult, Sampling
+
+from experiments import guests
+from experiments.experiment import Asked, Report, real
+from experiments.report import Cell, Column, Table
+
+SUBJECT = real("qsort and triad of the tests, and Debian's sort, on Linux in the guest")
+SAMPLE = "detail=3k,warm=12k,every=100k"
+SEEDS, QUICK_SEEDS = 20, 4
+#: Of a figure's intervals, those that are to cover.
+ENOUGH = 18 / 20
+#: Fewer events than this are in few windows or none.
+LEAST_EVENTS = 100
+#: Shown one by one; all others as one row.
+SHOWN = (
+    "simulated_seconds",
+    "ipc",
+    "nodes.dram.loads",
+    "nodes.dram.mean_load_latency_ns",
+    "core.mispredictions",
+)
+
+
+def programs(folder: Path) -> dict[str, list[str]]:
+    """Three programs: compute with branches, streams, and a real one."""
+    text = folder / "text"
+    text.write_text("".join(f"{line * 7919 % 100003} {line * 31 % 977}\n" for line in range(12_000)))
+    return {
+        "qsort": [str(guests.build(folder, "qsort")), "100000"],
+        "triad": [str(guests.build(folder, "triad")), "20", str(4 << 20)],
+        "sort": ["sort", str(text)],
+    }
+
+
+def record(folder: Path, name: str, program: list[str]) -> tuple[Path, RunResult]:
+    """The trace of a run in full detail, and its summary."""
+    trace, summary = folder / f"{name}.trace", folder / f"{name}.json"
+    out = folder / f"out-{name}"
+    if not trace.exists():
+        guests.cxlab("run", "--out", out, "--record", trace, "--json", summary, "--", *program)
+    return trace, msgspec.json.decode(summary.read_bytes(), type=RunResult)
+
+
+def sampled(folder: Path, trace: Path, seed: int) -> RunResult:
+    """The trace, sampled."""
+    file = folder / f"{trace.stem}-{seed}.json"
+    guests.cxlab("replay", trace, "--sample", SAMPLE, "--sample-seed", str(seed), "--json", file)
+    return msgspec.json.decode(file.read_bytes(), type=RunResult)
+
+
+def leaves(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Each interval or number of a tree, by its path."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from leaves(value, f"{name}.{key}" if name else key)
+    elif isinstance(tree, list) and not (len(tree) == 2 and all(isinstance(x, float) for x in tree)):
+        for place, value in enumerate(tree):
+            yield from leaves(value, f"{name}.{place}")
+    else:
+        yield name, tree
+
+
+def events(full: dict[str, float], figure: str) -> float:
+    """How many events of the full run a figure is made of."""
+    if figure.startswith("nodes."):
+        node = figure.split(".")[1]
+        return full[f"nodes.{node}.loads"] if "_ns" in figure else full[figure]
+    return full[figure] if figure.startswith("core.") else LEAST_EVENTS
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Of one figure, by sample that has it: whether its interval covers the truth, and is to be believed."""
+
+    covers: tuple[bool, ...]
+    believed: tuple[bool, ...]
+
+    @property
+    def suffices(self) -> bool:
+        """Whether so many cover as are to."""
+        return sum(self.covers) >= ENOUGH * len(self.covers)
+
+    def __str__(self) -> str:
+        """For people."""
+        named = len(self.believed) - sum(self.believed)
+        return f"{sum(self.covers)}" + (f", {named} named" if named else "")
+
+
+def covered(full: RunResult, samples: list[Sampling]) -> dict[str, Coverage]:
+    """For each figure that windows tell of, how many samples cover that of the full run."""
+    numbers = {name: value for name, value in leaves(model.document(full)) if isinstance(value, int | float)}
+    intervals = [dict(leaves(sample.intervals)) for sample in samples]
+    named = [set(sample.too_few_windows_for) for sample in samples]
+    found = {}
+    for name in [name for name in numbers if any(isinstance(of.get(name), list) for of in intervals)]:
+        number = numbers[name]
+        if name.startswith("instructions.") or events(numbers, name) < LEAST_EVENTS:
+            continue
+        # Where no window used a node there is no latency to tell.
+        told = [place for place, of in enumerate(intervals) if isinstance(of.get(name), list)]
+        # Of what does not vary the interval has no width: the last digits are rounding.
+        slack = 1e-9 * abs(number)
+        spans = [intervals[place][name] for place in told]
+        covers = tuple(low - slack <= number <= high + slack for low, high in spans)
+        found[name] = Coverage(covers, tuple(name not in named[place] for place in told))
+    return found
+
+
+def believed(figures: dict[str, Coverage]) -> str:
+    """Of all intervals that are to be believed, those that cover."""
+    pairs = [
+        pair for one in figures.values() for pair in zip(one.covers, one.believed, strict=True) if pair[1]
+    ]
+    return f"{sum(covers for covers, _ in pairs) / len(pairs):.0%}" if pairs else ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A program's samples against its full run."""
+
+    covered: dict[str, Coverage]
+    #: half of the mean interval of the simulated time, relative; None: there is no interval
+    half_width: float | None
+    #: largest error of a sample's count of instructions, relative
+    most_off: float
+    #: of the simulated time, relative
+    mean_error: float
+    windows: int
+
+
+def instructions(result: RunResult) -> int:
+    """Committed ones."""
+    return result.instructions.user + result.instructions.kernel
+
+
+def judged(folder: Path, name: str, program: list[str], seeds: int) -> Judged:
+    """One program: coverage by figure, and how wide the interval of the simulated time is."""
+    trace, full = record(folder, name, program)
+    results = [sampled(folder, trace, seed) for seed in range(seeds)]
+    samples = [result.sampling for result in results if result.sampling is not None]
+    spans = [(sample.intervals or {}).get("simulated_seconds") for sample in samples]
+    widths = [span[1] - span[0] for span in spans if span]
+    known = instructions(full)
+    errors = [result.simulated_seconds / full.simulated_seconds - 1 for result in results]
+    return Judged(
+        covered(full, samples),
+        sum(widths) / 2 / len(widths) / full.simulated_seconds if widths else None,
+        max(abs(instructions(result) - known) for result in results) / known,
+        sum(errors) / seeds,
+        samples[0].windows,
+    )
+
+
+def measure(asked: Asked) -> Report:
+    """All three programs, one table; quick: the first alone."""
+    seeds = QUICK_SEEDS if asked.quick else SEEDS
+    chosen = list(programs(asked.folder).items())[: 1 if asked.quick else None]
+    results = {name: judged(asked.folder, name, program, seeds) for name, program in chosen}
+    ones = list(results.values())
+    all_of = [one.covered for one in ones]
+    rows: list[list[Cell]] = [
+        [figure, *(str(one.covered.get(figure, "")) for one in ones)] for figure in SHOWN
+    ]
+    rows += [
+        [
+            f"figures covered by {ENOUGH:.0%} or more",
+            *(f"{sum(one.suffices for one in of.values())} of {len(of)}" for of in all_of),
+        ],
+        ["all intervals that are believed", *map(believed, all_of)],
+        ["windows", *(str(one.windows) for one in ones)],
+        [
+            "half width of simulated time",
+            *("" if one.half_width is None else f"{one.half_width:.1%}" for one in ones),
+        ],
+        ["mean error of simulated time", *(f"{one.mean_error:+.2%}" for one in ones)],
+        ["instructions are off by, at most", *(f"{one.most_off:.0e}" for one in ones)],
+    ]
+    notes = []
+    for name, one in results.items():
+        below = "; ".join(f"{figure} {of}" for figure, of in one.covered.items() if not of.suffices)
+        notes.append(f"{name}, below: {below or 'none'}")
+    columns = [Column(f"covered of {seeds}, {SAMPLE}"), *map(Column, results)]
+    return Report([Table("samples against full detail", columns, rows)], notes)

@@ -1,0 +1,5 @@
+"""``cxlab experiment``: the experiments of the repository, from any folder."""
+
+from cxlab.cli import repository
+
+command = repository.command("experiments.command", "experiment")

@@ -1,0 +1,124 @@
+"""A comparison for people and for programs: a sentence for each column, one table, one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+
+from cxlab import output
+from cxlab.border import RunResult
+from cxlab.compare.parts import Kind, label, order, parts
+from cxlab.compare.slowdown import Column, Slowdown, against
+
+#: A kind that is less of the difference is not worth a word.
+LEAST_SHARE = 0.01
+#: Less than this apart is as fast, where no interval says more.
+LEAST_SLOWDOWN = 0.005
+NO_INTERVAL = "one exact run of each: no interval"
+
+
+def sentence(first: Column, column: Column) -> str:
+    """How much slower a column is, why, and how sure that is."""
+    slowdown = against(first, column)
+    how = f"{how_much(slowdown.times)} on {column.label} than on {first.label}"
+    if abs(slowdown.times - 1) < LEAST_SLOWDOWN:
+        times = f"{slowdown.times:.3f} times its time"
+        return f"{column.label} is as fast as {first.label} ({times}; {sure(slowdown)})"
+    return f"{how}: {_why(slowdown)} ({sure(slowdown)})"
+
+
+def how_much(times: float) -> str:
+    """In words."""
+    return f"{times:.2f} times slower" if times >= 1 else f"{1 / times:.2f} times faster"
+
+
+def sure(slowdown: Slowdown) -> str:
+    """The interval, or that there is none."""
+    interval = slowdown.interval
+    if interval is None:
+        return NO_INTERVAL
+    return f"{interval.low:.2f} to {interval.high:.2f} times its time, {interval.confidence:.0%}"
+
+
+def _why(slowdown: Slowdown) -> str:
+    """Kinds by their share of the difference. What shortens the time has a minus."""
+    difference = sum(slowdown.kinds.values())
+    shares = {kind: longer / difference for kind, longer in slowdown.kinds.items()}
+    named = sorted(
+        (kind for kind in Kind if abs(shares[kind]) >= LEAST_SHARE), key=lambda kind: -shares[kind]
+    )
+    return ", ".join(f"{shares[kind] * 100:.0f} % {kind.value}".replace("-", "−") for kind in named)
+
+
+#: Below this a share of the first column's time is not shown.
+LEAST_SHOWN = 0.0005
+
+
+def table(columns: Sequence[Column]) -> Table:
+    """Where the time of each column goes, in shares of the first one's time, and how much longer each is."""
+    first = columns[0]
+    made = output.table(["times the first", *(column.label for column in columns)], plain=True)
+    slowdowns = [against(first, column) for column in columns]
+    totals = [f"{slowdown.times:.3f}  {slowdown.times - 1:+.3f}" for slowdown in slowdowns[1:]]
+    made.add_row("total", "1.000", *totals, style="bold")
+    shares = _shares(columns)
+    for part in order({part for of in shares for part in of}):
+        cells = [of.get(part, 0.0) for of in shares]
+        if max(cells) >= LEAST_SHOWN:
+            longer = [f"{cell:.3f}  {cell - cells[0]:+.3f}" for cell in cells[1:]]
+            made.add_row(f"  {label(part)}", f"{cells[0]:.3f}", *longer)
+    return made
+
+
+def _shares(columns: Sequence[Column]) -> list[dict[str, float]]:
+    """The parts of each column over the first one's whole time, in the order of a table."""
+    first = [parts(result) for result in columns[0].results]
+    whole = sum(sum(of.values()) for of in first)
+    each = [_added([parts(result) for result in column.results]) for column in columns]
+    return [{part: seconds / whole for part, seconds in of.items()} for of in each]
+
+
+def _added(of: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {
+        part: sum(one.get(part, 0.0) for one in of) for part in dict.fromkeys(p for one in of for p in one)
+    }
+
+
+def document(columns: Sequence[Column]) -> dict[str, Any]:
+    """The comparison for programs.
+
+    `because` has, for each part, how much longer it takes than in the first column, as a share of the first
+    column's time: the sum is `slowdown` - 1. `kinds` has the same difference by kind, with the same sum.
+    """
+    return {"columns": [_column(columns[0], column) for column in columns]}
+
+
+def _column(first: Column, column: Column) -> dict[str, Any]:
+    slowdown = against(first, column)
+    interval = slowdown.interval
+    return {
+        "label": column.label,
+        "machine": column.machine,
+        "placement": column.placement,
+        "how": column.how,
+        "simulated_seconds": [result.simulated_seconds for result in column.results],
+        "slowdown": slowdown.times,
+        "interval": None if interval is None else [interval.low, interval.high],
+        "confidence": None if interval is None else interval.confidence,
+        "because": dict(slowdown.because),
+        "kinds": {kind.name.lower(): longer for kind, longer in slowdown.kinds.items()},
+        "parts_s": _added([parts(result) for result in column.results]),
+        "nodes": _nodes(column.results[0]),
+        "folder": None if column.folder is None else str(column.folder),
+    }
+
+
+def _nodes(result: RunResult) -> dict[str, Any]:
+    """What each memory did."""
+    nodes = result.nodes.items()
+    return {
+        n: {"bandwidth_mb_s": of.bandwidth_mb_s, "load_latency_ns": of.mean_load_latency_ns}
+        for n, of in nodes
+    }

@@ -1,0 +1,199 @@
+"""What commands leave behind: files that are whole or absent, and tables for people.
+
+write_json, write_csv, write_parquet, write_text --> whole(path), a file that takes its name at the end
+table(...) --> console()
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Column, Table
+
+from cxlab.error import Code, InputError
+from cxlab.whole_file import WholeFile
+
+Cell = str | int | float
+#: The file name that stands for it, as in other tools.
+STANDARD_OUTPUT = Path("-")
+#: Characters a line, where no terminal says how many.
+WIDE = 150
+#: Least width of a column whose words may break over lines [characters].
+FOLDED = 18
+#: A cell's padding and its frame [characters].
+BESIDE_A_CELL = 3
+
+
+def keep_standard_output_for_data() -> None:
+    """Let what is for people go to standard error: standard output has the file ``-`` alone."""
+    sys.stdout.flush()
+    sys.stdout = sys.stderr
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[IO[bytes]]:
+    """Give the file ``path``, which is whole or absent: it has its name when the block ends without an error.
+
+    What is no regular file, a device or a pipe, is written through (`cxlab.whole_file`).
+    ``-`` is standard output.
+
+    Raises:
+        InputError: the file cannot be written there.
+
+    """
+    if path == STANDARD_OUTPUT:
+        with os.fdopen(os.dup(1), "wb") as data:
+            yield data
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        output = WholeFile(path)
+        try:
+            yield output.file
+            output.commit()
+        finally:
+            output.discard()
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(Code.UNWRITABLE, str(path), error.strerror or str(error), "a path that can be written")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text, whole or not at all."""
+    with whole(path) as file:
+        file.write(text.encode())
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON, whole or not at all. Numbers that are not finite become null."""
+    write_text(path, json.dumps(_finite(content), indent=2, allow_nan=False) + "\n")
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    """Write CSV, whole or not at all. The header carries the units."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    write_text(path, buffer.getvalue())
+
+
+def write_parquet(path: Path, columns: Mapping[str, list[Any]]) -> None:
+    """Write a table as Parquet, whole or not at all. A column's name ends in its unit."""
+    # The import takes half a second, and only runs with detail need it.
+    from pyarrow import parquet
+    from pyarrow import table as columns_table
+
+    with whole(path) as file:
+        parquet.write_table(columns_table(dict(columns)), file)
+
+
+def console() -> Console:
+    """Return standard output. In a file or a pipe, tables keep their lines whole."""
+    terminal = Console()
+    return terminal if terminal.is_terminal else Console(width=WIDE)
+
+
+class WholeRows(Table):
+    """A table that cuts no cell. If it is too wide, its columns go on in a further table below.
+
+    Each further table repeats the first columns, which name the rows.
+    """
+
+    #: number of first columns that name a row
+    naming = 1
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render in as many tables as the width asks for."""
+        whole, title = self.columns, self.title
+        for part in self._parts(console, options):
+            self.columns = [replace(column, _index=place) for place, column in enumerate(part)]
+            yield from super().__rich_console__(console, options)
+            self.title = None
+        self.columns, self.title = whole, title
+
+    def _parts(self, console: Console, options: ConsoleOptions) -> list[list[Column]]:
+        """Deal the columns to tables that fit."""
+
+        def width(column: Column) -> int:
+            cells = (column.header, *column.cells)
+            widest = max(Measurement.get(console, options, cell).maximum for cell in cells)
+            return (widest if column.no_wrap else min(widest, FOLDED)) + BESIDE_A_CELL
+
+        names = self.columns[: self.naming]
+        room = options.max_width - sum(map(width, names)) - 1
+        parts: list[list[Column]] = [[]]
+        left = room
+        for column in self.columns[self.naming :]:
+            if parts[-1] and width(column) > left:
+                parts.append([])
+                left = room
+            parts[-1].append(column)
+            left -= width(column)
+        return [[*names, *part] for part in parts]
+
+
+def table(
+    headings: Sequence[str], *, title: str | None = None, left: int = 1, plain: bool = False, fold: int = 0
+) -> Table:
+    """Make a table whose first ``left`` columns are words and whose other columns are numbers.
+
+    Args:
+        headings: one a column; a unit stands in brackets.
+        title: above the table.
+        left: how many of the first columns are words.
+        plain: without a frame, for terminals of 80 columns.
+        fold: how many of the last columns are words that may break over lines.
+
+    """
+    made = WholeRows(title=title, title_justify="left", box=box.SIMPLE_HEAD if plain else box.HEAVY_HEAD)
+    made.naming = max(left, 1)
+    for place, heading in enumerate(headings):
+        words = place < left or place >= len(headings) - fold
+        wraps = place >= len(headings) - fold
+        made.add_column(
+            heading,
+            justify="left" if words else "right",
+            no_wrap=not wraps and (plain or not words),
+            overflow="fold" if wraps else "ellipsis",
+        )
+    return made
+
+
+def facts() -> Table:
+    """Make a table of facts: what is told, and its value, without headings or a frame."""
+    return Table(show_header=False, box=None, pad_edge=False)
+
+
+def bar() -> Progress:
+    """Make a progress bar on standard error. It shows on a terminal and leaves nothing in a log."""
+    terminal = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal)

@@ -1,0 +1,31 @@
+"""Slowdown and its causes, from a comparison's JSON file (`cxlab compare --json FILE`).
+
+A comparison has `columns`. Each has a `label`, its `slowdown` over the first column, and `because`: how much
+longer each part takes, as a share of the first column's time. The sum is `slowdown` - 1.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from cxlab.report.chart import Axis, Chart, stacks
+
+
+def of_file(path: Path) -> Chart | None:
+    """The chart of a comparison; None: the file is of something else."""
+    try:
+        document: Any = json.loads(path.read_bytes())
+        columns = {column["label"]: dict(column["because"]) for column in document["columns"]}
+        slowdowns = {column["label"]: float(column["slowdown"]) for column in document["columns"]}
+    except (ValueError, KeyError, TypeError, OSError):
+        return None
+    told = ", ".join(f"{label} {times:.2f} times" for label, times in slowdowns.items())
+    alt = f"Time over the first column's: {told}. Each stack adds up to the slowdown less one."
+    return stacks("Slowdown and its causes", alt, Axis("longer, in times of the first column"), columns)
+
+
+def in_folder(folder: Path) -> list[Chart]:
+    """Every comparison among the JSON files of ``folder``."""
+    return [chart for path in sorted(folder.glob("*.json")) if (chart := of_file(path)) is not None]

@@ -1,0 +1,119 @@
+"""The report of one run: its folder's config.json, summary.json, statistics.json and series.parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cxlab.report import causes, topology
+from cxlab.report.chart import Axis, Chart, Series, lines, stacks
+from cxlab.report.page import Facts, Report
+
+#: A series' name in series.parquet ends so [bytes].
+READ, WRITTEN = "_read_bytes", "_write_bytes"
+
+
+def report(folder: Path) -> Report:
+    """Read the folder."""
+    configuration, summary = (_json(folder / name) for name in ("config.json", "summary.json"))
+    parts: list[Any] = [_asked(configuration), *causes.in_folder(folder)]
+    nodes = summary.get("nodes") or {}
+    if nodes:
+        parts += [_memory(nodes), _stages(nodes)]
+    statistics = folder / "statistics.json"
+    if statistics.exists():
+        parts.append(_distributions(_json(statistics)))
+    if (folder / "series.parquet").exists():
+        parts.append(_bandwidth(folder / "series.parquet"))
+    parts.append(topology.of_machine(configuration["machine"]))
+    program = " ".join(configuration["program"]["argv"])
+    seconds = summary.get("simulated_seconds")
+    took = "did not end" if seconds is None else f"took {1e3 * seconds:.4g} ms of simulated time"
+    where = f"{configuration['machine']['name']}, {configuration['placement']}"
+    return Report(f"CXLab run: {program}", f"The program {took} on {where}.", parts)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_bytes())
+    return found
+
+
+def _asked(configuration: Mapping[str, Any]) -> Facts:
+    machine = configuration["machine"]
+    rows: list[tuple[str, str]] = [
+        ("program", " ".join(configuration["program"]["argv"])),
+        ("machine", f"{machine['name']}: {machine['description']}"),
+        ("settings", ", ".join(machine.get("set", [])) or "none"),
+        ("placement", str(configuration["placement"])),
+        ("vCPUs", str(configuration["cpus"])),
+        *(
+            (f"memory of {n}", f"{size / 2**20:,.0f} MiB")
+            for n, size in configuration["memory_bytes"].items()
+        ),
+        *((f"version of {name}", str(version)) for name, version in configuration["versions"].items()),
+    ]
+    return Facts("Configuration", ("what", "value"), rows)
+
+
+def _memory(nodes: Mapping[str, Any]) -> Facts:
+    rows = [
+        (name, of["loads"], of["bandwidth_mb_s"] / 1e3, of["mean_load_latency_ns"])
+        for name, of in nodes.items()
+    ]
+    return Facts("Memory", ("node", "line misses of loads", "bandwidth [GB/s]", "load to use [ns]"), rows)
+
+
+def _stages(nodes: Mapping[str, Any]) -> Chart:
+    columns = {name: of["stages_ns"] for name, of in nodes.items()}
+    longest = {name: max(of, key=of.__getitem__) for name, of in columns.items() if of}
+    told = ", ".join(f"on {name} most in {stage}" for name, stage in longest.items())
+    alt = f"Mean time of a load by stage, a stack a node: {told}."
+    return stacks("Where a load's time goes", alt, Axis("mean time [ns]"), columns)
+
+
+def _distributions(tree: Mapping[str, Any]) -> Chart:
+    found = {path: of for path, of in _latencies(tree, "") if of["count"]}
+    series = [
+        Series(path, [(of["min"], 0.0), (of["p50"], 50.0), (of["p99"], 99.0), (of["max"], 100.0)])
+        for path, of in found.items()
+    ]
+    slowest = max(found, key=lambda path: found[path]["p99"], default="none")
+    alt = (
+        "Latencies by the share of accesses that take no longer: least, median, 99th percentile, most. "
+        f"The longest 99th percentile is that of {slowest}."
+    )
+    x, y = Axis("latency [ns]", logarithmic=True), Axis("accesses no slower [%]")
+    return lines("Latency distributions", alt, x, y, series)
+
+
+def _latencies(part: Mapping[str, Any], path: str) -> Iterator[tuple[str, dict[str, float]]]:
+    """Every distribution [ns] by its path."""
+    for statistic in part["statistics"]:
+        if isinstance(statistic["value"], dict) and statistic["unit"] == "nanoseconds":
+            yield f"{path}{statistic['name']}", statistic["value"]
+    for inner in part["parts"]:
+        yield from _latencies(inner, f"{path}{inner['name']}.")
+
+
+def _bandwidth(path: Path) -> Chart:
+    from pyarrow import parquet
+
+    rows = parquet.read_table(path).to_pydict()
+    times = rows["time_s"]
+    spans = [later - earlier for earlier, later in zip([0.0, *times], times, strict=False)]
+    series = []
+    for name, values in rows.items():
+        for ending, what in ((READ, "read"), (WRITTEN, "written")):
+            if name.endswith(ending):
+                moved = [later - earlier for earlier, later in zip([0.0, *values], values, strict=False)]
+                points = [
+                    (1e3 * time, count / span / 1e9)
+                    for time, count, span in zip(times, moved, spans, strict=True)
+                    if span > 0
+                ]
+                series.append(Series(f"{name.removesuffix(ending)}, {what}", points))
+    peak = max((y for one in series for _, y in one.points), default=0.0)
+    alt = f"Bandwidth of each node over simulated time; the highest is {peak:.3g} GB/s."
+    return lines("Bandwidth over time", alt, Axis("simulated time [ms]"), Axis("bandwidth [GB/s]"), series)

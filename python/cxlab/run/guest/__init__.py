@@ -1,0 +1,1 @@
+"""What the guest is made of: its kernel, its first root, the protocol of its init."""

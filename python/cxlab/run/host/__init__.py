@@ -1,0 +1,1 @@
+"""Processes of the host: the supervisor, QEMU and the model in their jail, ports and streams."""

@@ -1,0 +1,111 @@
+"""What the model's process is told: one line on its standard input (crates/py/src/job.rs reads it)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from cxlab.asked_machine import settings_of
+from cxlab.border import LiveJob, Region
+from cxlab.run.guest import protocol as guest
+from cxlab.run.request import Request
+from cxlab.run.topology import Topology
+
+
+def command(task: str) -> list[str]:
+    """The model's process; ``task`` is simulate or replay."""
+    return [sys.executable, "-m", "cxlab.run.host.model_process", task]
+
+
+def environment() -> dict[str, str]:
+    """Its variables: where Python finds this package, if somebody had to say."""
+    path = os.environ.get("PYTHONPATH")
+    return {} if path is None else {"PYTHONPATH": path}
+
+
+class JobPipe:
+    """The model's standard input: one line, or none."""
+
+    def __init__(self) -> None:
+        """Make the pipe; the model inherits `read_end`."""
+        self.read_end, self.write_end = os.pipe()
+
+    def __enter__(self) -> JobPipe:
+        """Both ends are closed at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close them."""
+        os.close(self.read_end)
+        if self.write_end >= 0:
+            os.close(self.write_end)
+
+    def send(self, line: bytes) -> None:
+        """Send the line, and that there is no other."""
+        try:
+            os.write(self.write_end, line)
+        except BrokenPipeError:
+            return
+        finally:
+            os.close(self.write_end)
+            self.write_end = -1
+
+
+@dataclass(frozen=True)
+class Descriptors:
+    """What the model inherits."""
+
+    ring: int
+    #: a pipe whose writing end only QEMU has
+    qemu: int
+    #: the counters' port, if the guest has one
+    counters: int | None = None
+    #: where the trace goes
+    record: int | None = None
+    #: where the timeline goes
+    timeline: int | None = None
+
+    def all(self) -> list[int]:
+        """Those that there are."""
+        every = (self.ring, self.qemu, self.counters, self.record, self.timeline)
+        return [descriptor for descriptor in every if descriptor is not None]
+
+
+def line(request: Request, ready: guest.Ready, out: Path, descriptors: Descriptors) -> bytes:
+    """The job of a run whose guest is ready."""
+    places = {node.number: node.place for node in request.machine.nodes}
+    job: LiveJob = {
+        "ring_fd": descriptors.ring,
+        "qemu_fd": descriptors.qemu,
+        "cpus": request.cpus,
+        "machine": request.machine.asked,
+        "set": settings_of(request.machine.asked),
+        "nodes": [{"node": places[node], "ranges": list(ranges)} for node, ranges in ready.nodes],
+        "regions": [_region(request.topology, region) for region in ready.regions],
+        "retrainings": [],
+        "out": str(out),
+        "record": None
+        if descriptors.record is None
+        else {"fd": descriptors.record, "path": str(request.record)},
+        "timeline": None
+        if request.timeline is None or descriptors.timeline is None
+        else request.timeline.job(descriptors.timeline),
+        "counters_fd": descriptors.counters,
+    }
+    return json.dumps({**job, **request.effect.model}).encode() + b"\n"
+
+
+def _region(topology: Topology, region: guest.Region) -> Region:
+    """A region in the model's words: its devices are counted from 0 in the order of the window's."""
+    window = topology.windows[region.window]
+    order = [device.serial for device in window.devices]
+    return {
+        "node": window.node,
+        "base": region.base,
+        "size": region.size,
+        "granularity": region.granularity,
+        "targets": [order.index(serial) for serial in region.serials],
+    }

@@ -1,0 +1,313 @@
+"""The QEMU command line: a q35 machine of several nodes and 1 to 8 vCPUs, no KVM, booting the guest's init.
+
+What it does not have: a network, a disk, a display. Source of the recipe: QEMU 10.0's documentation (numa,
+hmat-lb, fsdev, virtserialport), and measurements with 10.0.2 that the tests repeat.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cxlab.run.errors import QemuMissing, QemuVersion
+from cxlab.run.host.process import Limits
+from cxlab.run.machine import Machine
+from cxlab.run.size import MIB
+from cxlab.run.topology import Topology
+
+PROGRAM = "qemu-system-x86_64"
+#: The plugin replaces parts of the accelerator's table of functions, which no other series is known to have
+#: in this form.
+WANTED = "10.0"
+HOW_TO_GET = (
+    "Debian 13 has it: sudo apt-get install qemu-system-x86. Debian 12 has it in bookworm-backports: "
+    "sudo apt-get install -t bookworm-backports qemu-system-x86"
+)
+
+#: QEMU's own address space: VmPeak was 1.3 GiB beside the guest's memory, 1 GiB of it for translated code. A
+#: bound against a QEMU that takes without end, far above that [bytes].
+OWN_BYTES = 16 << 30
+
+#: Ports of the guest, in the order of their numbers on the bus: crates/guest-init/src/port.rs.
+PORTS = ("control", "stdin", "stdout", "stderr")
+#: With a placement controller in the guest: crates/guest-init/src/steering.rs.
+COUNTERS, CAPTION_LOG = "counters", "caption-log"
+STEERING_PORTS = (*PORTS, COUNTERS, CAPTION_LOG)
+
+KERNEL_ARGUMENTS = (
+    "console=ttyS0",
+    "quiet",
+    "panic=-1",  # with -no-reboot: a panic ends QEMU at once
+    # The same run twice gives the same time: no address is drawn at random.
+    "nokaslr",
+    "norandmaps",
+    "randomize_kstack_offset=off",
+    # The model is the only clock: no watchdog that compares it with a second one.
+    "tsc=reliable",
+    # A self-test of the crypto layer would still share the CPU with the program's first loops.
+    "cryptomgr.notests",
+    # The CPUs modelled answer Spectre v2 in hardware (eIBRS, BHI_DIS_S); on QEMU's CPU, Linux would put
+    # retpolines in their place, an indirect branch of the kernel for each of which no real one pays. The
+    # other mitigations stay.
+    "spectre_v2=off",
+    # Placement is what the options say, until they say otherwise.
+    "numa_balancing=disable",
+)
+
+
+def found() -> Path:
+    """The QEMU on PATH.
+
+    Raises:
+        QemuMissing: there is none.
+
+    """
+    path = shutil.which(PROGRAM)
+    if path is None:
+        raise QemuMissing(f"{PROGRAM} is not on PATH; wanted: QEMU {WANTED}.x. {HOW_TO_GET}")
+    return Path(path).resolve()
+
+
+def version() -> str:
+    """The version of the QEMU on PATH.
+
+    Raises:
+        QemuMissing: there is none.
+
+    """
+    path = found()
+    said = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout
+    match = re.search(r"version (\d+\.\d+\.\d+)", said)
+    if match is None:
+        raise QemuVersion(
+            f"{path} does not tell its version: {said.strip()!r}; wanted: QEMU {WANTED}.x. {HOW_TO_GET}"
+        )
+    return match[1]
+
+
+def check_version() -> str:
+    """The version, which is one that CXLab works with.
+
+    Raises:
+        QemuMissing: there is no QEMU.
+        QemuVersion: it is of another series.
+
+    """
+    here = version()
+    if not here.startswith(f"{WANTED}."):
+        raise QemuVersion(f"QEMU {here} was found, {WANTED}.x is wanted. {HOW_TO_GET}")
+    return here
+
+
+def limits(node_bytes: Sequence[int], swap_bytes: int) -> Limits:
+    """What QEMU may map, and the largest file that it may write, the guest's own memory included."""
+    memory = sum(node_bytes)
+    return Limits(address_space=2 * memory + OWN_BYTES, file_size=max(memory, swap_bytes))
+
+
+def _option(kind: str, **settings: object) -> str:
+    """``kind,key=value,...``; QEMU doubles a comma inside a value, and writes '-' for '_' in keys."""
+    return ",".join([kind, *(f"{key}={str(value).replace(',', ',,')}" for key, value in settings.items())])
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """The QEMU plugin and what it is told."""
+
+    path: Path
+    #: descriptor of the ring
+    ring: int
+    #: descriptor of a pipe whose writing end only the model has
+    model: int
+    #: all, marker, off
+    detail: str
+    #: jump: an idle guest is at its next timer at once; pace: no faster than the host, somebody may type
+    idle: str
+    #: number of the port that the model answers a placement controller in
+    counters: int | None = None
+    #: of options, as ``key=value``
+    settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Command:
+    """Everything that the command line depends on."""
+
+    machine: Machine
+    #: size of each node [bytes]
+    node_bytes: tuple[int, ...]
+    #: vCPUs
+    cpus: int
+    kernel: Path
+    initramfs: Path
+    #: descriptors of the ports' sockets, by name, in the order of their numbers
+    ports: dict[str, int]
+    #: the serial console is written here
+    console: Path
+    #: QEMU itself
+    program: Path = Path(PROGRAM)
+    #: the tree that the guest is to see
+    share: Path = Path("/")
+    #: the guest may write here, if anywhere
+    keep: Path | None = None
+    plugin: Plugin | None = None
+    #: descriptors of the disk for swap: to read and write, and to read
+    swap: tuple[int, int] | None = None
+    #: devices of the CXL nodes; a node without one is firmware's
+    topology: Topology = field(default_factory=Topology)
+    #: features of the processor, as ``key=value``
+    processor: tuple[str, ...] = ()
+
+    def arguments(self) -> list[str]:
+        """The command, program first."""
+        return [
+            str(self.program),
+            # QEMU's own filter of system calls: a guest that breaks out starts nothing and gets no rights.
+            *("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"),
+            *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"),
+            *("-M", f"q35,hmat=on,cxl={'on' if self.topology.windows else 'off'}"),
+            *(
+                "-accel",
+                self._accelerator(),
+                "-cpu",
+                self._processor(),
+                "-smp",
+                str(self.cpus),
+            ),
+            # The same date in every boot, or no two are alike; init sets the host's.
+            *("-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"),
+            *self._memory(),
+            *self._cxl(),
+            *(
+                "-kernel",
+                str(self.kernel),
+                "-initrd",
+                str(self.initramfs),
+                "-append",
+                " ".join(KERNEL_ARGUMENTS),
+            ),
+            *("-chardev", _option("file", id="console", path=self.console), "-serial", "chardev:console"),
+            *self._share("host", self.share, readonly=True),
+            *(self._share("keep", self.keep, readonly=False) if self.keep is not None else ()),
+            *self._swap(),
+            *self._ports(),
+            *self._plugin(),
+        ]
+
+    def _accelerator(self) -> str:
+        """Several vCPUs take turns on one thread: their order is the plugin's."""
+        return "tcg" if self.cpus == 1 else "tcg,thread=single"
+
+    def _memory(self) -> list[str]:
+        """The firmware's nodes; HMAT has the machine's figures, so Linux's tiers and distances are right."""
+        of_devices = {window.node for window in self.topology.windows}
+        nodes = [node for node in self.machine.nodes if node.place not in of_devices]
+        sizes = [self.node_bytes[node.place] for node in nodes]
+        arguments = ["-m", f"{sum(sizes) // MIB}M"]
+        local = nodes[0]
+        for node, size in zip(nodes, sizes, strict=True):
+            memory = f"node{node.number}"
+            arguments += [
+                "-object",
+                _option("memory-backend-memfd", id=memory, size=f"{size // MIB}M", share="on"),
+                "-numa",
+                _option("node", nodeid=node.number, memdev=memory)
+                + (
+                    f",cpus=0-{self.cpus - 1}"
+                    if node.number == local.number
+                    else f",initiator={local.number}"
+                ),
+            ]
+        for node in nodes:
+            target = {"initiator": local.number, "target": node.number, "hierarchy": "memory"}
+            latency = max(1, round(node.latency_ns))
+            bandwidth = f"{max(1, round(node.bandwidth_gb_s * 1e9 / MIB))}M"
+            for kind in ("access-latency", "read-latency", "write-latency"):
+                arguments += [
+                    "-numa",
+                    _option("hmat-lb", **target, **{"data-type": kind, "latency": latency}),
+                ]
+            for kind in ("access-bandwidth", "read-bandwidth", "write-bandwidth"):
+                arguments += [
+                    "-numa",
+                    _option("hmat-lb", **target, **{"data-type": kind, "bandwidth": bandwidth}),
+                ]
+            if node is not local:
+                distance = _distance(node.latency_ns / local.latency_ns)
+                arguments += ["-numa", _option("dist", src=local.number, dst=node.number, val=distance)]
+        far = nodes[1:]
+        for position, node in enumerate(far):
+            for other in far[position + 1 :]:
+                worst = max(node.latency_ns, other.latency_ns) / local.latency_ns
+                arguments += [
+                    "-numa",
+                    _option("dist", src=node.number, dst=other.number, val=_distance(worst)),
+                ]
+        return arguments
+
+    def _cxl(self) -> list[str]:
+        if not self.topology.windows:
+            return []
+        return ["-M", ",".join(self.topology.machine()), *self.topology.arguments()]
+
+    @staticmethod
+    def _share(tag: str, folder: Path, *, readonly: bool) -> list[str]:
+        settings = {"id": tag, "path": folder, "security_model": "none", "multidevs": "remap"}
+        if readonly:
+            settings["readonly"] = "on"
+        return [
+            "-fsdev",
+            _option("local", **settings),
+            "-device",
+            _option("virtio-9p-pci", bus="pcie.0", fsdev=tag, mount_tag=tag, ioeventfd="off"),
+        ]
+
+    def _processor(self) -> str:
+        # Linux commits no CXL region where it sees a hypervisor: it could not make the caches forget.
+        return ",".join(("max", "hypervisor=off", "monitor=off", *self.processor))
+
+    def _swap(self) -> list[str]:
+        if self.swap is None:
+            return []
+        settings = {"if": "none", "id": "swap", "format": "raw", "cache": "unsafe", "file.locking": "off"}
+        return [
+            # QEMU looks for a descriptor of the mode that it wants: it opens the disk read-only first.
+            *(part for fd in self.swap for part in ("-add-fd", f"fd={fd},set=1")),
+            *("-drive", ",".join([*(f"{k}={v}" for k, v in settings.items()), "file=/dev/fdset/1"])),
+            "-device",
+            # One queue, served in the vCPU's thread: crates/qemu-plugin/src/device.rs looks at it.
+            _option("virtio-blk-pci", bus="pcie.0", drive="swap", **{"num-queues": 1, "ioeventfd": "off"}),
+        ]
+
+    def _ports(self) -> list[str]:
+        arguments = ["-device", _option("virtio-serial-pci", bus="pcie.0", id="ports", ioeventfd="off")]
+        for number, name in enumerate(self.ports, start=1):
+            port = _option("virtserialport", bus="ports.0", nr=number, chardev=name, name=f"cxlab.{name}")
+            arguments += ["-chardev", _option("socket", id=name, fd=self.ports[name]), "-device", port]
+        return arguments
+
+    def _plugin(self) -> list[str]:
+        if self.plugin is None:
+            return []
+        settings = {
+            "ring": self.plugin.ring,
+            "model": self.plugin.model,
+            "detail": self.plugin.detail,
+            "tsc": self.machine.tsc_hz,
+        }
+        settings |= {"idle": self.plugin.idle, "vcpus": self.cpus}
+        if self.topology.windows:
+            settings["windows"] = len(self.topology.windows)
+        if self.plugin.counters is not None:
+            settings["counters"] = self.plugin.counters
+        own = _option(str(self.plugin.path).replace(",", ",,"), **settings)
+        return ["-plugin", ",".join((own, *self.plugin.settings))]
+
+
+def _distance(ratio: float) -> int:
+    """ACPI SLIT (6.5, section 5.2.17): 10 is local, 255 unreachable; Linux wants a remote node above 10."""
+    return min(254, max(11, round(10 * ratio)))

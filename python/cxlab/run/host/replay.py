@@ -1,0 +1,100 @@
+"""A recorded run, through the model once more: the same machine gives the same answers, bit for bit.
+
+The model has a process of its own here too, so that ctrl-C is heard at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+import selectors
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+
+from cxlab import model
+from cxlab.asked_machine import AskedMachine, settings_of
+from cxlab.border import ReplayJob, RunResult
+from cxlab.run.errors import ModelDied, ModelError
+from cxlab.run.host import memory_file, model_job
+from cxlab.run.host.jail import Confinement
+from cxlab.run.host.process import Process
+from cxlab.run.host.progress import PERIOD, Progress
+from cxlab.run.interruption import Interruption
+from cxlab.run.options.sampling import Sample
+from cxlab.run.options.timeline import Timeline
+from cxlab.whole_file import WholeFile
+
+
+def run(
+    trace: Path,
+    machine: AskedMachine | None,
+    confinement: Confinement,
+    interruption: Interruption,
+    progress: Progress,
+    *,
+    timeline: Timeline | None = None,
+    sample: Sample | None = None,
+    placement: list[tuple[str, int]] | None = None,
+) -> RunResult:
+    """The model's summary, with ``answers_compared`` where nothing was sampled.
+
+    ``machine`` is another one than the recorded one, ``placement`` says where the program's pages go instead
+    (`cxlab.run.options.placement.parse_again`); answers may then differ.
+
+    Raises:
+        ModelError: the trace or the machine is refused, or an answer differs.
+        ModelDied: the model's process ended.
+        Interrupted: somebody asked for an end.
+
+    """
+    with ExitStack() as resources:
+        result, said = (
+            resources.enter_context(memory_file.create(name)) for name in ("model-result", "model-stderr")
+        )
+        drawn = None if timeline is None else WholeFile(timeline.file)
+        if drawn is not None:
+            resources.callback(drawn.discard)
+        room = confinement.room()
+        job: ReplayJob = {
+            "trace": str(room.reads(trace)),
+            "machine": str(machine) if machine else None,
+            "set": settings_of(machine),
+            "timeline": None if timeline is None or drawn is None else timeline.job(drawn.fileno()),
+            "placement": placement,
+            "sample": None if sample is None else sample.job(),
+        }
+        asked = resources.enter_context(model_job.JobPipe())
+        process = Process.start(
+            model_job.command("replay"),
+            room,
+            stdin=asked.read_end,
+            stdout=result,
+            stderr=said,
+            inherit=[] if drawn is None else [drawn.fileno()],
+            folder=Path.cwd(),
+            environment=model_job.environment(),
+        )
+        asked.send(json.dumps(job).encode() + b"\n")
+        try:
+            _await(process, interruption, progress)
+        finally:
+            progress.hide()
+            process.signal(signal.SIGKILL)
+            code = process.wait()
+        answer = memory_file.last_json(result)
+        if "error" in answer:
+            raise ModelError(answer["error"]["code"], answer["error"]["message"])
+        if "summary" not in answer:
+            raise ModelDied(f"the model ended with status {code}: {memory_file.tail(said)}")
+        if drawn is not None:
+            drawn.commit()
+        return model.run_result(answer["summary"])
+
+
+def _await(process: Process, interruption: Interruption, progress: Progress) -> None:
+    with selectors.PollSelector() as selector:
+        selector.register(process.pidfd, selectors.EVENT_READ)
+        while process.ended() is None:
+            progress.update()
+            with interruption.allowed():
+                selector.select(PERIOD)

@@ -1,0 +1,24 @@
+"""What is timed: ``--detail``; and ``--stats``, which shows what was counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from cxlab.run.options.option import Option
+
+OFF, MARKER = "off", "marker"
+DETAIL: Option[str] = Option(
+    "--detail",
+    "Part of the program that is timed: `all`, between its own `marker`s, or nothing (`off`).",
+    {"type": click.Choice(["all", MARKER, OFF]), "default": "all", "show_default": True},
+)
+#: `DETAIL` of `cxlab boot`.
+AT_A_PROMPT = replace(DETAIL, settings={**DETAIL.settings, "default": OFF})
+STATS: Option[bool] = Option(
+    "--stats",
+    "Show every statistic, with its unit and description.  [default: off]",
+    {"is_flag": True},
+    needs_detail=True,
+)

@@ -1,0 +1,66 @@
+"""How many processors the guest has, and how far apart in time they may be: options of ``cxlab run``."""
+
+from __future__ import annotations
+
+import re
+
+from cxlab.run.errors import BadRequest
+from cxlab.run.machine import Machine
+from cxlab.run.options.option import Context, Effect, Option
+
+#: A record names its vCPU in three bits (crates/access/src/record.rs).
+MOST_CPUS = 8
+#: In picoseconds.
+UNITS = {"ns": 10**3, "us": 10**6, "ms": 10**9}
+#: Below, a turn is a few instructions; above, threads that wait for each other wait for the simulator [ps].
+LEAST_SKEW_PS, MOST_SKEW_PS = 100 * UNITS["ns"], UNITS["ms"]
+
+
+def parse_cpus(cpus: int, machine: Machine) -> int:
+    """The number of processors, which the machine's socket has.
+
+    Raises:
+        BadRequest: it has not so many, or the simulator cannot.
+
+    """
+    most = min(MOST_CPUS, machine.cores)
+    if not 1 <= cpus <= most:
+        raise BadRequest(
+            f"--cpus {cpus}: the machine {machine.name} cannot have that many; valid: 1 to {most}"
+        )
+    return cpus
+
+
+def parse_skew(text: str) -> int:
+    """``2us`` in picoseconds.
+
+    Raises:
+        BadRequest: no time, or one that makes no sense.
+
+    """
+    match = re.fullmatch(r"([0-9]+) ?(ns|us|ms)", text)
+    skew = int(match[1]) * UNITS[match[2]] if match else 0
+    if not LEAST_SKEW_PS <= skew <= MOST_SKEW_PS:
+        raise BadRequest(f"--skew {text}: this is out of range; valid: 100ns to 1ms, as in 2us")
+    return skew
+
+
+CPUS: Option[int] = Option(
+    "--cpus",
+    "Number of processors of the guest, 1 to 8.  Example: 4",
+    {"type": int, "default": 1, "show_default": True, "metavar": "N"},
+)
+
+
+def _skew(text: str, _: Context) -> Effect:
+    skew_ps = parse_skew(text)
+    return Effect(config={"skew_ns": skew_ps / 1000}, plugin=(f"skew={skew_ps}",))
+
+
+#: A turn of 2 us costs the host little, and is short against what threads wait for each other.
+SKEW: Option[str] = Option(
+    "--skew",
+    "Most simulated time that one processor may be ahead of another, 100ns to 1ms.  Example: 500ns",
+    {"default": "2us", "show_default": True, "metavar": "TIME"},
+    _skew,
+)

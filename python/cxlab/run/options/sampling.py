@@ -1,0 +1,107 @@
+"""Sampling: which guest instructions are followed in detail, as ``--sample`` asks for it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+
+import click
+
+from cxlab.border import SampleJob
+from cxlab.run.errors import BadRequest
+from cxlab.run.options.option import Effect, Given, Option
+
+#: Decimal, as instructions are counted.
+UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+EXAMPLE = "detail=1M,warm=2M,every=100M"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Windows of ``detail`` instructions, ``warm`` ahead of each not counted, one in ``every``."""
+
+    detail: int
+    warm: int
+    every: int
+    #: draws where the first window is
+    seed: int
+
+    def job(self) -> SampleJob:
+        """For the model."""
+        return {"detail": self.detail, "warm": self.warm, "every": self.every, "seed": self.seed}
+
+    def plugin(self) -> str:
+        """For the QEMU plugin (crates/qemu-plugin/src/arguments.rs)."""
+        return f"{self.detail}:{self.warm}:{self.every}:{self.seed}"
+
+
+def _count(text: str, option: str) -> int:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kMG]?)", text)
+    count = None if match is None else float(match[1]) * UNITS[match[2]]
+    if count is None or not count.is_integer():
+        raise BadRequest(
+            f"{option}: '{text}' is not a number of instructions; valid: 100k, 2M, 1.5M and the like"
+        )
+    return int(count)
+
+
+def parse(text: str | None, seed: int) -> Sample | None:
+    """What is asked for, if anything.
+
+    Raises:
+        BadRequest: a key that is unknown, twice there or missing, or windows that do not fit.
+
+    """
+    if text is None:
+        return None
+    option, given = f"--sample {text}", {}
+    for item in text.split(","):
+        key, _, value = item.partition("=")
+        if key not in ("detail", "warm", "every") or key in given:
+            raise BadRequest(f"{option}: '{item}'; valid: {EXAMPLE}, each once")
+        given[key] = _count(value, option)
+    if missing := [key for key in ("detail", "warm", "every") if key not in given]:
+        raise BadRequest(f"{option}: {', '.join(missing)} is missing; valid: {EXAMPLE}")
+    sample = Sample(given["detail"], given["warm"], given["every"], seed)
+    if sample.detail == 0 or sample.detail + sample.warm > sample.every:
+        raise BadRequest(
+            f"{option}: the windows do not fit; valid: detail of 1 or more, detail + warm of at most every"
+        )
+    return sample
+
+
+SAMPLE: Option[str | None] = Option(
+    "--sample",
+    "Time windows of `detail` instructions, one in each `every`, after `warm` instructions that are not "
+    "counted. Between windows only caches and branch predictor are kept warm.  "
+    "[default: every instruction in detail]  "
+    f"Example: {EXAMPLE}",
+    {"metavar": "detail=N,warm=N,every=N"},
+    needs_detail=True,
+)
+SEED: Option[int] = Option(
+    "--sample-seed",
+    "Seed that places the first window of --sample.  Example: 7",
+    {"type": click.IntRange(min=0, max=2**63 - 1), "default": 0, "show_default": True, "metavar": "N"},
+)
+WARM_UP: Option[bool] = Option(
+    "--warm-up",
+    "Keep caches and branch predictor warm, without timing, from the program's start to the first marker. "
+    "Needs --detail marker.  [default: off]",
+    {"is_flag": True},
+)
+
+
+def effect(given: Given) -> Effect:
+    """What the three ask of the plugin.
+
+    Raises:
+        BadRequest: a sample that cannot be.
+
+    """
+    sample = parse(given[SAMPLE], given[SEED])
+    plugin: tuple[str, ...] = () if sample is None else (f"sample={sample.plugin()}",)
+    if given[WARM_UP]:
+        plugin += ("warmup=program",)
+    config = {"sample": None if sample is None else asdict(sample), "warm_up": given[WARM_UP]}
+    return Effect(config=config, plugin=plugin)

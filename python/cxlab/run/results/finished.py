@@ -1,0 +1,78 @@
+"""A finished run, read from its folder: the model's results, what ran, and every statistic."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from cxlab import model
+from cxlab.border import Part, RunResult
+from cxlab.run.errors import NoFinishedRun
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run's folder holds."""
+
+    folder: Path
+    #: None: the run had no detail
+    result: RunResult | None
+    program: tuple[str, ...]
+    machine: str
+    placement: str
+    complete: bool
+    reason: str | None
+    exit_status: int | None
+
+    def statistics(self) -> Part | None:
+        """Every statistic, if the run has left them."""
+        try:
+            return msgspec.json.decode((self.folder / "statistics.json").read_bytes(), type=Part)
+        except FileNotFoundError:
+            return None
+
+
+def read(folder: Path) -> Finished:
+    """Read a run's folder.
+
+    Raises:
+        NoFinishedRun: it holds no run, one that has not ended, or one of an earlier CXLab.
+
+    """
+    document = _summary(folder)
+    result = None
+    if "simulated_seconds" in document:
+        try:
+            result = model.run_result(document)
+        except msgspec.ValidationError as error:
+            raise NoFinishedRun(
+                f"{folder / 'summary.json'} is of another CXLab ({error}); run the program again"
+            ) from None
+    return Finished(
+        folder=folder,
+        result=result,
+        program=tuple(document.get("program", {}).get("argv", ())),
+        machine=str(document.get("machine", "")),
+        placement=str(document.get("placement", "")),
+        complete=bool(document.get("complete", False)),
+        reason=document.get("reason"),
+        exit_status=document.get("exit_status"),
+    )
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    file = folder / "summary.json"
+    try:
+        document = json.loads(file.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        why = "its run has not ended" if (folder / "config.json").exists() else "no run has ended there"
+        raise NoFinishedRun(f"{folder}: {why}; valid: the folder that `cxlab run` names at its end") from None
+    except (OSError, ValueError) as error:
+        raise NoFinishedRun(f"{file} cannot be read: {error}") from None
+    if not isinstance(document, dict):
+        raise NoFinishedRun(f"{file} is no summary of a run")
+    return document

@@ -1,0 +1,136 @@
+"""The results of a run as a document (summary.json, ``--json FILE``), and its exit status.
+
+Beside the model's own part (``simulated_seconds``, ``instructions``, ``ipc``, ``nodes``, ``time``; absent
+with detail off) it says what ran, whether it ran to its end, and what that took on the host.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from cxlab import model
+from cxlab.run.guest import protocol as guest
+from cxlab.run.interruption import Interrupted
+from cxlab.run.options.swap import SERVICE_US
+from cxlab.run.request import Outcome, Request
+from cxlab.run.results import inputs
+
+#: The simulator's own errors, and what a shell says of programs that it cannot start (as env(1) does).
+OWN_ERROR, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+
+
+def exit_status(outcome: Outcome) -> int:
+    """The program's own; 128 + n for a signal; 125..127 as above."""
+    if isinstance(outcome.failure, Interrupted):
+        return 128 + outcome.failure.number
+    if outcome.failure is not None or outcome.exit is None:
+        return OWN_ERROR
+    match outcome.exit.status:
+        case guest.ExitCode(code):
+            return code
+        case guest.Signalled(number):
+            return 128 + number
+        case guest.NotStarted("execute", number, _):
+            return NOT_FOUND if number in (errno.ENOENT, errno.ENOTDIR) else NOT_EXECUTABLE
+        case guest.NotStarted():
+            return OWN_ERROR
+
+
+def cxlab_version() -> str:
+    """The installed version."""
+    try:
+        return version("cxlab")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def config(request: Request, qemu_version: str) -> dict[str, Any]:
+    """What was asked, resolved: config.json."""
+    return {
+        "program": _program(request),
+        "program_file": _program_file(request),
+        "placement": request.program.placement.text,
+        "memory_bytes": _memory(request),
+        "cpus": request.cpus,
+        "swap": None if request.swap_bytes is None else _swap(request.swap_bytes),
+        "detail": request.detail,
+        **request.effect.config,
+        "environment": {_text(k): _text(v) for k, v in request.program.environment.items()},
+        "machine": request.machine.resolved,
+        "versions": {"cxlab": cxlab_version(), "qemu": qemu_version, "kernel_image": request.kernel.name},
+    }
+
+
+def summary(request: Request, outcome: Outcome, qemu_version: str) -> dict[str, Any]:
+    """The results: summary.json."""
+    files = () if outcome.exit is None else outcome.exit.files
+    return {
+        "complete": outcome.complete,
+        "reason": None if outcome.failure is None else str(outcome.failure),
+        "exit_status": exit_status(outcome),
+        "program": _program(request),
+        "machine": request.machine.name,
+        "placement": request.program.placement.text,
+        "memory_bytes": _memory(request),
+        "cpus": request.cpus,
+        "regions": [_region(request, region) for region in outcome.regions],
+        "detail": request.detail,
+        # Whether the run is complete is for us to say: QEMU, asked to end early, closes its stream in order.
+        **_simulated(outcome),
+        "host_seconds": {
+            "boot": outcome.boot_seconds,
+            "detail": outcome.detail_seconds,
+            "total": outcome.total_seconds,
+        },
+        "host_memory_mb": outcome.host_memory_mb,
+        "files": [{"path": _text(f.path), "kind": f.kind, "bytes": f.size} for f in files],
+        "moved_pages": {} if outcome.exit is None else outcome.exit.pages,
+        "stalls_us": {} if outcome.exit is None else outcome.exit.stalls_us,
+        "movers_us": {} if outcome.exit is None else outcome.exit.movers_us,
+        "out_of_memory": [] if outcome.exit is None else list(outcome.exit.oom),
+        "versions": {"cxlab": cxlab_version(), "qemu": qemu_version, "kernel": outcome.kernel},
+    }
+
+
+#: Parts of the model's result that are files of their own, or for us to say.
+ELSEWHERE = ("complete", "series", "statistics")
+
+
+def _simulated(outcome: Outcome) -> dict[str, Any]:
+    if outcome.simulated is None:
+        return {}
+    document = model.document(outcome.simulated)
+    return {key: value for key, value in document.items() if key not in ELSEWHERE}
+
+
+def _program(request: Request) -> dict[str, Any]:
+    return {"argv": [_text(a) for a in request.program.argv], "cwd": _text(request.program.cwd)}
+
+
+def _program_file(request: Request) -> dict[str, Any] | None:
+    program = request.program
+    found = inputs.program_file(program.argv[0], program.cwd, program.environment)
+    return None if found is None else found | {"path": _text(found["path"])}
+
+
+def _region(request: Request, region: guest.Region) -> dict[str, Any]:
+    """What Linux committed, by the node's name."""
+    window = request.topology.windows[region.window]
+    node = request.machine.nodes[window.node].name
+    return {"name": node, "managed": window.managed.value, **asdict(region)}
+
+
+def _swap(size: int) -> dict[str, int]:
+    return {"bytes": size, "service_us": SERVICE_US}
+
+
+def _memory(request: Request) -> dict[str, int]:
+    return {node.name: size for node, size in zip(request.machine.nodes, request.node_bytes, strict=True)}
+
+
+def _text(raw: str) -> str:
+    """For readers: bytes that are not UTF-8 become the replacement character."""
+    return raw.encode(errors="surrogateescape").decode(errors="replace")

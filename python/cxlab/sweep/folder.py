@@ -1,0 +1,89 @@
+"""The folder of a sweep.
+
+::
+
+    DIR/sweep.json            machines and runs of the file as it was last given, in order
+    DIR/runs/HASH.parquet     one run's rows; there once the run is finished, and never half
+    DIR/scratch/              what guests and Slurm write meanwhile
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cxlab import whole_file
+from cxlab.error import Code, InputError
+from cxlab.output import write_json
+from cxlab.sweep.plan import Run
+
+MANIFEST = "sweep.json"
+#: Where sweeps go that name no folder.
+PARENT = Path("cxlab-sweeps")
+
+
+@dataclass(frozen=True)
+class SweepFolder:
+    """An existing folder."""
+
+    path: Path
+
+    @property
+    def runs(self) -> Path:
+        """The runs' files."""
+        return self.path / "runs"
+
+    @property
+    def scratch(self) -> Path:
+        """Of guests and of Slurm."""
+        return self.path / "scratch"
+
+    def file(self, name: str) -> Path:
+        """The file of the run ``name``."""
+        return self.runs / f"{name}.parquet"
+
+    def pending(self, runs: Sequence[Run]) -> list[Run]:
+        """Those without a file, in order."""
+        finished = {entry.name for entry in os.scandir(self.runs)} if self.runs.is_dir() else set()
+        return [run for run in runs if self.file(run.name).name not in finished]
+
+    def remove_unfinished(self) -> None:
+        """Remove what killed processes have left."""
+        whole_file.remove_all_leftovers(self.runs)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+@contextmanager
+def held(path: Path, name: str, runs: Sequence[Run], machines: Mapping[str, Any]) -> Iterator[SweepFolder]:
+    """Make the folder, write its list of runs, and keep every other sweep out of it.
+
+    ``machines`` has the resolved description of each machine, without settings of a run.
+
+    Raises:
+        InputError: another sweep is at work there, or the folder cannot be written.
+
+    """
+    folder = SweepFolder(path)
+    try:
+        folder.runs.mkdir(parents=True, exist_ok=True)
+        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise InputError(Code.SWEEP, str(path), found, "a folder that can be written") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            found = "another sweep is at work there"
+            raise InputError(Code.SWEEP, str(path), found, "another folder (--out DIR), or wait") from None
+        listed = [run.axes() for run in runs]
+        write_json(path / MANIFEST, {"sweep": name, "machines": machines, "runs": listed})
+        yield folder
+    finally:
+        os.close(lock)

@@ -1,0 +1,128 @@
+"""How much slower, why, and how sure: expected values by arithmetic on runs in round numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from cxlab.border import RunResult
+from cxlab.compare import report
+from cxlab.compare.parts import Kind, Unloaded
+from cxlab.compare.slowdown import Column, against
+from rich.console import Console
+
+
+def column(label: str, *results: RunResult, unloaded: Unloaded | None = None) -> Column:
+    return Column(label, "8468v-asic", f"--membind {label}", results, unloaded or {})
+
+
+@pytest.fixture
+def dram(run: Any) -> RunResult:
+    """10 s: 4 s of CPU, 4 s of DRAM, 1 s in the kernel, 1 s of I/O."""
+    return run({"retiring": 3.0, "l1": 1.0}, {"dram": {"media": 4.0}, "cxl": {}}, kernel=1.0, io=1.0)
+
+
+@pytest.fixture
+def cxl(run: Any) -> RunResult:
+    """16 s: 4 s of CPU, 2 s for fill buffers, 3 s of link, 4 s of device, 2 s in the kernel, 1 s of I/O."""
+    stages = {"fill_buffer": 2.0, "link_m2s": 1.0, "link_s2m": 2.0, "device_in": 1.0, "media": 3.0}
+    means = {"link_m2s": 1.0, "link_s2m": 20.0, "device_in": 14.0, "media": 60.0}
+    return run(
+        {"retiring": 3.0, "l1": 1.0},
+        {"dram": {}, "cxl": stages},
+        kernel=2.0,
+        io=1.0,
+        stages_ns={"cxl": {**means, "fill_buffer": 40.0}},
+    )
+
+
+#: Of the 60 ns at the media 40 would pass without load; nothing waits elsewhere.
+UNLOADED = {"cxl": {"link_m2s": 1.0, "link_s2m": 20.0, "device_in": 14.0, "media": 40.0}}
+
+
+def test_shares_add_up_to_the_slowdown(dram: RunResult, cxl: RunResult) -> None:
+    slowdown = against(column("dram", dram), column("cxl", cxl, unloaded=UNLOADED))
+    assert slowdown.times == pytest.approx(1.6)
+    wanted = {
+        "cpu": 0.1,  # a second of the kernel's
+        "fill_buffers": 0.2,
+        "dram.memory": -0.4,
+        "cxl.link": 0.3,
+        "cxl.device": 0.4,
+        "io": 0.0,
+    }
+    assert {part: share for part, share in slowdown.because.items() if part != "idle"} == pytest.approx(
+        wanted
+    )
+    assert sum(slowdown.because.values()) == pytest.approx(slowdown.times - 1, abs=1e-12)
+    assert sum(slowdown.kinds.values()) == pytest.approx(slowdown.times - 1, abs=1e-12)
+
+
+def test_what_is_beyond_the_time_without_load_is_bandwidth(dram: RunResult, cxl: RunResult) -> None:
+    kinds = against(column("dram", dram), column("cxl", cxl, unloaded=UNLOADED)).kinds
+    # A third of the 3 s at the media. Latency: 1 + 2 + 1 + 2 s less the 4 s of DRAM.
+    assert kinds[Kind.BANDWIDTH] == pytest.approx(0.1)
+    assert kinds[Kind.LATENCY] == pytest.approx(0.2)
+    assert kinds[Kind.FILL_BUFFERS] == pytest.approx(0.2)
+    assert kinds[Kind.KERNEL] == pytest.approx(0.1)
+    assert kinds[Kind.CPU] == kinds[Kind.IO] == 0.0
+
+
+def test_the_sentence_says_how_much_why_and_how_sure(dram: RunResult, cxl: RunResult) -> None:
+    first, other = column("dram", dram), column("cxl", cxl, unloaded=UNLOADED)
+    assert report.sentence(first, other) == (
+        "1.60 times slower on cxl than on dram: 33 % latency, 33 % fill buffers, 17 % bandwidth, 17 % kernel "
+        "(one exact run of each: no interval)"
+    )
+    assert report.sentence(other, first).startswith("1.60 times faster on dram than on cxl: ")
+    assert report.sentence(first, column("again", dram)).startswith("again is as fast as dram (1.000 times")
+
+
+def test_seeds_give_the_interval_of_a_ratio(run: Any) -> None:
+    # Ratios of 1.5 and 1.7 about equal times: mean 1.6, standard error 0.1, t(0.975, 1) = 12.706 (any table).
+    ones = [run({"retiring": 10.0}, {}) for _ in range(2)]
+    others = [run({"retiring": seconds}, {}) for seconds in (15.0, 17.0)]
+    interval = against(column("dram", *ones), column("cxl", *others)).interval
+    assert interval is not None
+    assert (interval.high - interval.low) / 2 == pytest.approx(12.706 * 0.1, rel=1e-3)
+    assert (interval.high + interval.low) / 2 == pytest.approx(1.6)
+
+
+def test_sampled_runs_give_an_interval_of_their_own(run: Any) -> None:
+    # Each time is known to within a factor: 1.03 and 1.04 make exp(sqrt(ln 1.03^2 + ln 1.04^2)).
+    first = run({"retiring": 10.0}, {}, sampled=[10.0 / 1.03, 10.3])
+    other = run({"retiring": 20.0}, {}, sampled=[20.0 / 1.04, 20.8])
+    interval = against(column("dram", first), column("cxl", other)).interval
+    assert interval is not None
+    wanted = math.exp(math.hypot(math.log(1.03), math.log(1.04)))
+    assert (interval.low, interval.high) == pytest.approx((2 / wanted, 2 * wanted))
+    assert interval.confidence == 0.95
+
+
+def test_a_sample_of_too_few_windows_has_no_interval(run: Any) -> None:
+    first = run({"retiring": 10.0}, {}, sampled=None)
+    other = run({"retiring": 20.0}, {}, sampled=[0.0, 40.0])
+    assert against(column("dram", first), column("cxl", other)).interval is None
+
+
+def test_the_table_has_the_parts_in_the_order_of_the_way(dram: RunResult, cxl: RunResult) -> None:
+    console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(report.table([column("dram", dram), column("cxl", cxl)]))
+    rows = [line.split("  ") for line in console.export_text().splitlines() if line.strip()]
+    said = [row for line in rows if (row := [cell.strip() for cell in line if cell.strip()])]
+    assert ["total", "1.000", "1.600", "+0.600"] in said
+    labels = [row[0] for row in said]
+    order = ["CPU", "queueing for fill buffers", "dram: DRAM", "cxl: CXL link", "cxl: CXL device", "I/O"]
+    assert [label for label in labels if label in order] == order
+    assert ["queueing for fill buffers", "0.000", "0.200", "+0.200"] in said
+
+
+def test_the_document_is_json_whose_shares_add_up(dram: RunResult, cxl: RunResult) -> None:
+    document = json.loads(json.dumps(report.document([column("dram", dram), column("cxl", cxl)])))
+    first, other = document["columns"]
+    assert first["slowdown"] == 1.0 and set(first["because"].values()) == {0.0}
+    for shares in (other["because"], other["kinds"]):
+        assert sum(shares.values()) == pytest.approx(other["slowdown"] - 1)
+    assert sum(other["parts_s"].values()) == pytest.approx(16.0)

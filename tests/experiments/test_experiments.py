@@ -1,0 +1,72 @@
+"""Experiments are found by name, run from any folder, and say what drives the machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from experiments.command import command
+from experiments.experiment import Kind, all_experiments, find
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = [experiment.name for experiment in all_experiments()]
+
+
+def test_every_file_of_papers_and_studies_is_an_experiment() -> None:
+    groups = [ROOT / "experiments" / group for group in ("papers", "studies")]
+    files = {path.stem for group in groups for path in group.glob("*.py")}
+    assert set(NAMES) == files - {"__init__"}
+    assert len(NAMES) == len(set(NAMES))
+
+
+def test_the_list_has_a_row_for_each() -> None:
+    done = CliRunner().invoke(command, ["list"])
+    assert done.exit_code == 0, done.output
+    rows = {line.split()[0] for line in done.output.splitlines() if line.split()}
+    assert set(NAMES) <= rows
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_of_a_paper_names_its_paper(name: str) -> None:
+    experiment = find(name)
+    assert isinstance(experiment.subject.kind, Kind) and callable(experiment.module.measure)
+    if experiment.group == "paper":
+        # The venue and year, or the simulator, that its first line must carry.
+        papers = ("MICRO'23", "EuroSys'24", "CXL-DMSim")
+        assert any(paper in experiment.about for paper in papers), experiment.about
+
+
+def test_one_runs_from_another_folder_and_writes_every_number(tmp_path: Path) -> None:
+    out, picture = tmp_path / "results", tmp_path / "figure.svg"
+    arguments = ["experiment", "run", "micro23_figure_9b", "--quick", "--out", out, "--plot", picture]
+    done = subprocess.run(
+        [sys.executable, "-m", "cxlab", *map(str, arguments)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    # The store is a generator: the first line says so.
+    assert done.stdout.splitlines()[0].startswith("workload: synthetic stand-in: ")
+    document = json.loads((out / "micro23_figure_9b.json").read_text())
+    assert document["quick"] is True and document["workload"]["kind"] == "synthetic"
+    # MICRO'23, figures 9b and 6a, all pages on CXL memory.
+    assert [row["paper"] for table in document["tables"] for row in table["rows"]] == [-30.0, 105.0]
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    done = CliRunner().invoke(command, ["run", "figure_12"])
+    assert done.exit_code == 2
+    assert all(name in done.output for name in NAMES)
+
+
+def test_a_plot_that_does_not_exist_is_refused_before_the_work(tmp_path: Path) -> None:
+    done = CliRunner().invoke(command, ["run", "redis", "--plot", str(tmp_path / "none" / "figure.png")])
+    assert done.exit_code == 2 and "no folder" in done.output

@@ -1,0 +1,104 @@
+"""The Python types of what crosses are those of the compiled model; one module imports it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cxlab import _model, model
+from cxlab.border import BenchPoint, RunResult
+from cxlab.error import NotBuilt
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_generated_types_are_not_stale() -> None:
+    command = [sys.executable, "scripts/generate_border.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_stub_has_every_function_of_the_module_with_its_arguments() -> None:
+    stub = ast.parse((ROOT / "python" / "cxlab" / "_model.pyi").read_text())
+    declared = {
+        node.name: [argument.arg for argument in node.args.args]
+        for node in stub.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    functions = {name: f for name, f in vars(_model).items() if callable(f) and not isinstance(f, type)}
+    signatures = {name: (f.__text_signature__ or "()").strip("()") for name, f in functions.items()}
+    compiled = {name: text.split(", ") if text else [] for name, text in signatures.items()}
+    assert declared == compiled
+
+
+def test_only_the_door_imports_the_compiled_model() -> None:
+    importers = set()
+    for file in (ROOT / "python").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = (
+                [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            )
+            if "_model" in names or (isinstance(node, ast.ImportFrom) and node.module == "cxlab._model"):
+                importers.add(file.name)
+    assert importers == {"model.py"}
+
+
+def test_a_result_is_written_as_the_model_wrote_it() -> None:
+    job = {
+        "machine": "8468v-asic",
+        "placement": [{"node": "cxl", "weight": 1}],
+        "threads": 0,
+        "delay": 0,
+        "work": {"walk": {"size": "64 KiB"}},
+        "pages": "2MiB",
+        "seed": 1,
+    }
+    raw = json.loads(_model.bench_point(json.dumps(job)))
+    point = model.bench_point(job)  # type: ignore[arg-type]  # a dictionary of the test
+    assert isinstance(point, BenchPoint)
+    # Nothing is lost, added, or put in another order.
+    assert json.dumps(model.document(point)) == json.dumps(raw)
+
+
+def test_a_result_without_a_figure_is_refused() -> None:
+    with pytest.raises(NotBuilt, match="machine"):
+        model.run_result({"simulated_seconds": 1.0})
+    assert "sampling" in RunResult.__struct_fields__
+
+
+#: Files that read a user's file, or the guest's wire, by its keys: it is no result.
+READERS = {"border.py", "bench/curves.py", "calibrate/measured.py", "run/guest/protocol.py"}
+#: A report and a notebook show finished files of any command; a prediction asks a machine file for its cores.
+READERS |= {"api.py", "bench/blind.py", "report/of_run.py", "report/of_sweep.py", "report/topology.py"}
+#: Fields whose names are everyday words: they are keys of other documents, and groups of regular expressions.
+WORDS = {"core", "description", "host", "name", "source", "spec", "unit", "value", "windows"}
+
+
+def test_no_result_is_read_by_the_name_of_a_field_as_text() -> None:
+    """``point["latency_ns"]`` is not checked by any tool; ``point.latency_ns`` is."""
+    schema = json.loads(_model.border_schema())
+
+    def fields(direction: str) -> set[str]:
+        return {name for one in schema[direction].values() for name in one.get("properties", ())}
+
+    # A field that jobs have too is set in dictionaries; those are typed.
+    names = fields("results") - fields("jobs") - WORDS
+    assert {"latency_ns", "simulated_seconds", "work_per_second"} <= names
+    faults = []
+    for base in (ROOT / "python" / "cxlab", ROOT / "experiments"):
+        for file in base.rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                key = node.slice if isinstance(node, ast.Subscript) else None
+                literal = isinstance(key, ast.Constant) and key.value in names
+                if literal and str(file.relative_to(base)) not in READERS:
+                    faults.append(f"{file.relative_to(ROOT)}:{node.lineno}: [{ast.unparse(key)}]")
+    assert not faults, "\n".join(faults)
+
+
+def test_a_model_of_another_version_is_said() -> None:
+    with pytest.raises(NotBuilt, match=r"MCH001: .* is of another version .*: run `make build`"):
+        model.run_result({})

@@ -1,0 +1,59 @@
+"""``cxlab explain``: every word of results has a meaning; an unknown one lists those that look like it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+from cxlab import cli, model
+from cxlab.cli import explain
+from cxlab.error import InputError
+
+
+@pytest.fixture
+def context() -> click.Context:
+    return click.Context(cli.cli)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("fill_buffer", "waiting for a fill buffer of the core"),
+        ("MCH011", "An option names something that the machine does not have"),
+        ("CFG003", "there is no {kind} `{name}`"),
+        ("PLN003", "outside the range"),
+        ("R_t", "TCO"),
+        ("--sample", "Time windows"),
+        ("core0.l1_hits", "found in L1"),
+        ("fill buffers", "its concurrency is used up"),
+    ],
+)
+def test_a_word_has_its_declared_meaning(context: click.Context, word: str, said: str) -> None:
+    with context:
+        found = explain.meanings(word)
+    assert any(said in meaning.text for meaning in found)
+
+
+def test_every_stage_and_cause_is_explained(context: click.Context) -> None:
+    with context:
+        known = {(meaning.word, meaning.text) for meaning in explain.everything()}
+    assert {(name, text) for name, _, text in model.stages()} <= known
+    assert set(model.causes()) <= known
+
+
+def test_an_unknown_word_lists_words_that_look_like_it(context: click.Context) -> None:
+    with context, pytest.raises(InputError, match=r"WRD001: fill_bufer: .*fill_buffer"):
+        explain.meanings("fill_bufer")
+
+
+def test_the_command_prints_and_refuses() -> None:
+    asked = [sys.executable, "-m", "cxlab", "explain"]
+    found = subprocess.run([*asked, "fill_buffer"], capture_output=True, text=True, check=False)
+    assert found.returncode == 0
+    assert found.stdout.startswith(
+        "fill_buffer: a stage of a request, in the core\n  waiting for a fill buffer"
+    )
+    wrong = subprocess.run([*asked, "zzz"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "") and "WRD001" in wrong.stderr

@@ -1,0 +1,188 @@
+"""Reports in a real browser, headless Chromium: opened, clicked, read without sight or a network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from cxlab import model
+from cxlab.cli import report as command
+from cxlab.cli import sweep as sweep_command
+from cxlab.report import causes
+from pyarrow import parquet
+from pyarrow import table as columns
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+#: Sums to the slowdown less one, as `cxlab compare --json` has it.
+COMPARISON = {
+    "columns": [
+        {"label": "all DRAM", "slowdown": 1.0, "because": {"cpu": 0.0, "dram": 0.0, "cxl link": 0.0}},
+        {"label": "all CXL", "slowdown": 1.6, "because": {"cpu": 0.05, "dram": -0.15, "cxl link": 0.7}},
+    ]
+}
+LATENCY = {"count": 10, "mean": 120.0, "stdev": 5.0, "min": 90.0, "p50": 115.0, "p99": 300.0, "max": 400.0}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[webdriver.Chrome]:
+    """Debian's Chromium without a screen."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("needs chromium and chromium-driver: `scripts/setup tests` installs them")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1600"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    made = webdriver.Chrome(options=options, service=Service(driver))
+    yield made
+    made.quit()
+
+
+def run_folder(folder: Path) -> Path:
+    """A finished run's folder, as `cxlab run --out` leaves it; its figures are made up."""
+    folder.mkdir()
+    machine = model.document(model.describe("8468v-asic"))
+    node = {"loads": 10, "bandwidth_mb_s": 1500.0, "mean_load_latency_ns": 120.0}
+    nodes = {name: {**node, "stages_ns": {"media": 60.0, "to_home": 60.0}} for name in ("dram", "cxl")}
+    configuration = {
+        "program": {"argv": ["sort", "</script><b>big.txt"], "cwd": "/"},
+        "placement": "--membind cxl",
+        "memory_bytes": {"dram": 2**31, "cxl": 2**31},
+        "cpus": 1,
+        "versions": {"cxlab": "0.1.0"},
+        "machine": machine,
+    }
+    latency = {"name": "load_latency", "unit": "nanoseconds", "description": "x", "value": LATENCY}
+    tree = {
+        "name": "8468v-asic",
+        "statistics": [],
+        "parts": [{"name": "cxl", "statistics": [latency], "parts": []}],
+    }
+    for name, content in (
+        ("config.json", configuration),
+        ("summary.json", {"simulated_seconds": 0.01, "nodes": nodes}),
+        ("statistics.json", tree),
+        ("compare.json", COMPARISON),
+    ):
+        (folder / name).write_text(json.dumps(content))
+    # 1 ms a row: 2 MB and 4 MB read are 2 and 4 GB/s.
+    series = {"time_s": [0.001, 0.002], "cxl_read_bytes": [2e6, 6e6], "cxl_write_bytes": [0.0, 1e6]}
+    parquet.write_table(columns(series), folder / "series.parquet")
+    return folder
+
+
+def made(folder: Path, output: Path) -> str:
+    """The report's text."""
+    done = CliRunner().invoke(command.command, [str(folder), "-o", str(output)])
+    assert done.exit_code == 0, done.output
+    return output.read_text()
+
+
+def complaints(browser: webdriver.Chrome) -> list[dict[str, Any]]:
+    """What the console says at all."""
+    found: list[dict[str, Any]] = browser.get_log("browser")
+    return found
+
+
+def visible(browser: webdriver.Chrome, chart: int) -> list[Any]:
+    """Whether each series of a chart is drawn, as Plotly has it."""
+    script = "return document.querySelectorAll('.plot')[arguments[0]].data.map(t => t.visible ?? true)"
+    found: list[Any] = browser.execute_script(script, chart)
+    return found
+
+
+def check_page(browser: webdriver.Chrome, path: Path) -> None:
+    """What every report has: charts that work, by mouse and by keyboard, and words for each."""
+    browser.get(path.as_uri())
+    figures = browser.find_elements(By.CSS_SELECTOR, "figure[data-chart]")
+    assert figures and complaints(browser) == []
+    for place, figure in enumerate(figures):
+        assert figure.find_elements(By.CSS_SELECTOR, ".main-svg"), "Plotly has drawn nothing"
+        plot = figure.find_element(By.CSS_SELECTOR, ".plot")
+        # Words, and the numbers, for who cannot see the drawing.
+        assert plot.get_attribute("role") == "img" and len(plot.get_attribute("aria-label") or "") > 20
+        numbers = figure.find_element(By.TAG_NAME, "table")
+        assert not numbers.is_displayed()
+        figure.find_element(By.TAG_NAME, "summary").click()
+        assert numbers.is_displayed() and len(numbers.find_elements(By.TAG_NAME, "tr")) > 1
+        # The first series goes by a click and comes back by the keyboard.
+        box = figure.find_element(By.TAG_NAME, "input")
+        box.click()
+        assert visible(browser, place)[0] is False
+        box.send_keys(Keys.SPACE)
+        assert visible(browser, place)[0] is True
+        # No two series differ by colour alone.
+        script = (
+            "return document.querySelectorAll('.plot')[arguments[0]].data.map(t => t.marker).map("
+            "m => JSON.stringify([m.symbol, m.pattern?.shape && m.pattern]))"
+        )
+        shapes = browser.execute_script(script, place)
+        assert len(set(shapes)) == len(shapes)
+    # From the start of the page, Tab reaches the link past the navigation first.
+    browser.refresh()
+    webdriver.ActionChains(browser).send_keys(Keys.TAB).perform()
+    assert browser.switch_to.active_element.text == "Skip to the content"
+    for drawing in browser.find_elements(By.CSS_SELECTOR, "main svg[role=img][viewBox]"):
+        assert drawing.find_element(By.TAG_NAME, "title").get_attribute("textContent")
+    assert complaints(browser) == []
+
+
+def test_a_run(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    page = tmp_path / "run.html"
+    text = made(run_folder(tmp_path / "run"), page)
+    assert "http-equiv" in text and "<b>big.txt" not in text.replace("&lt;", "")
+    check_page(browser, page)
+    headings = [heading.text for heading in browser.find_elements(By.TAG_NAME, "h2")]
+    assert headings == [
+        "Configuration",
+        "Slowdown and its causes",
+        "Memory",
+        "Where a load's time goes",
+        "Latency distributions",
+        "Bandwidth over time",
+        "Topology of 8468v-asic",
+    ]
+    script = "return document.querySelectorAll('.plot')[3].data.map(t => [t.name, ...t.y])"
+    assert browser.execute_script(script) == [["cxl, read", 2.0, 4.0], ["cxl, written", 0.0, 1.0]]
+
+
+def test_a_sweep_with_curves_beside_silicon(
+    tmp_path: Path, browser: webdriver.Chrome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "curves.toml").write_text(
+        '[axes]\nmachine = ["spr-a1000"]\nplacement = ["cxl"]\nworkload = ["idle", "low", "high"]\n'
+        '[workloads.idle]\nbench = "latency"\n'
+        '[workloads.low]\nbench = "loaded-latency"\nthreads = 1\ndelay = 20000\n'
+        '[workloads.high]\nbench = "loaded-latency"\nthreads = 2\ndelay = 5000\n'
+    )
+    swept = CliRunner().invoke(sweep_command.command, ["curves.toml", "--out", "out"])
+    assert swept.exit_code == 0, swept.output
+    page = tmp_path / "sweep.html"
+    made(tmp_path / "out", page)
+    check_page(browser, page)
+    text = browser.find_element(By.TAG_NAME, "main").text
+    # EuroSys'24: the A1000 with one thread, idle and peak, are rows of validation/points.toml.
+    assert "A1000-idle-1" in text and "Loaded latency" in text and "Topology of spr-a1000" in text
+    assert "3 of 3 runs are finished" in browser.find_element(By.TAG_NAME, "header").text
+
+
+def test_causes_add_up_in_the_chart(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text(json.dumps(COMPARISON))
+    chart = causes.of_file(tmp_path / "c.json")
+    assert chart is not None and "all CXL 1.60 times" in chart.alt
+    assert sum(trace["y"][1] for trace in chart.traces) == pytest.approx(0.6)
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    done = CliRunner().invoke(command.command, [str(tmp_path)])
+    assert done.exit_code == 2 and "has neither sweep.json nor" in done.output
