@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from cxlab.cli import figures
 from cxlab.cli import replay as replay_command
 from cxlab.cli import run as run_command
 from cxlab.error import Code, InputError, MachineError
+from cxlab.run.results import finished
 
 if TYPE_CHECKING:  # optional: a result needs them only when it is asked for a frame
     import pandas
@@ -72,12 +74,12 @@ class RunFailed(MachineError):
         self.code = code
 
 
-class _Shown:
+class _Shown(ABC):
     """Something with a table."""
 
+    @abstractmethod
     def __rich__(self) -> RenderableType:
         """Give the table."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         """Write the table as text."""
@@ -92,12 +94,12 @@ class _Shown:
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 
-class _Frames:
+class _Frames(ABC):
     """Something with rows."""
 
+    @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
         """Give a dictionary a row. A key ends in its unit."""
-        raise NotImplementedError
 
     def to_pandas(self) -> pandas.DataFrame:
         """Make a pandas frame."""
@@ -247,16 +249,15 @@ def run(*program: str, **options: Value) -> Run:
         wanted.unlink(missing_ok=True)
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         stderr = done.stderr.decode(errors="replace")
-        document = json.loads(wanted.read_bytes()) if wanted.exists() else {"complete": False}
-    if not document["complete"]:
+        found = finished.of_summary(wanted) if wanted.exists() else None
+    if found is None or not found.complete:
         raise _failed(stderr)
-    if "simulated_seconds" not in document:
+    if found.result is None:
         raise RunFailed(MachineError.code, "nothing was timed; valid: detail='all' or detail='marker'")
     results = re.search(r"^cxlab: results: (.*)$", stderr, re.MULTILINE)
     folder_of_run = Path(results[1]) if results else None
-    placement = f"{document['machine']}, {document['placement']}"
-    timed = model.run_result(document)
-    return Run(placement, timed, document["exit_status"], done.stdout, stderr, folder_of_run)
+    name = f"{found.machine}, {found.placement}"
+    return Run(name, found.result, found.exit_status, done.stdout, stderr, folder_of_run)
 
 
 def replay(trace: str | os.PathLike[str], **options: Value) -> Run:

@@ -72,8 +72,6 @@ def test_a_result_without_a_figure_is_refused() -> None:
 
 #: Files that read a user's file, or the guest's wire, by its keys: it is no result.
 READERS = {"border.py", "bench/curves.py", "calibrate/measured.py", "run/guest/protocol.py"}
-#: A report and a notebook show finished files of any command; a prediction asks a machine file for its cores.
-READERS |= {"api.py", "bench/blind.py", "report/of_run.py", "report/of_sweep.py", "report/topology.py"}
 #: Fields whose names are everyday words: they are keys of other documents, and groups of regular expressions.
 WORDS = {"core", "description", "host", "name", "source", "spec", "unit", "value", "windows"}
 

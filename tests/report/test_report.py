@@ -21,6 +21,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from tests.made_run import made_run
+
 #: Sums to the slowdown less one, as `cxlab compare --json` has it.
 COMPARISON = {
     "columns": [
@@ -51,8 +53,8 @@ def run_folder(folder: Path) -> Path:
     """A finished run's folder, as `cxlab run --out` leaves it; its figures are made up."""
     folder.mkdir()
     machine = model.document(model.describe("8468v-asic"))
-    node = {"loads": 10, "bandwidth_mb_s": 1500.0, "mean_load_latency_ns": 120.0}
-    nodes = {name: {**node, "stages_ns": {"media": 60.0, "to_home": 60.0}} for name in ("dram", "cxl")}
+    stages = {name: {"media": 60.0, "to_home": 60.0} for name in ("dram", "cxl")}
+    result = made_run({"execution": 0.01}, {}, stages_ns=stages)
     configuration = {
         "program": {"argv": ["sort", "</script><b>big.txt"], "cwd": "/"},
         "placement": "--membind cxl",
@@ -69,7 +71,7 @@ def run_folder(folder: Path) -> Path:
     }
     for name, content in (
         ("config.json", configuration),
-        ("summary.json", {"simulated_seconds": 0.01, "nodes": nodes}),
+        ("summary.json", {**model.document(result), "program": configuration["program"]}),
         ("statistics.json", tree),
         ("compare.json", COMPARISON),
     ):
@@ -181,6 +183,16 @@ def test_causes_add_up_in_the_chart(tmp_path: Path) -> None:
     chart = causes.of_file(tmp_path / "c.json")
     assert chart is not None and "all CXL 1.60 times" in chart.alt
     assert sum(trace["y"][1] for trace in chart.traces) == pytest.approx(0.6)
+
+
+def test_a_run_of_another_version_is_refused(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path / "run")
+    summary = json.loads((folder / "summary.json").read_text())
+    del summary["cpi_stack"]
+    (folder / "summary.json").write_text(json.dumps(summary))
+    done = CliRunner().invoke(command.command, [str(folder), "-o", str(tmp_path / "r.html")])
+    assert done.exit_code != 0 and not (tmp_path / "r.html").exists()
+    assert "summary.json is of another CXLab" in str(done.exception) and "cpi_stack" in str(done.exception)
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -41,15 +41,14 @@ class Prediction:
     def jobs(self, mix: Mix) -> list[BenchJob]:
         """One mix, from the peak to idle: one thread for latency, load threads on all other cores."""
         described = model.describe(self.machine)
-        host = described.spec["host"]
+        host = described.host
         [peak] = [node.bandwidth_gb_s for node in described.nodes if node.name == NODE]
-        threads = host["cores"]["value"] - 1
+        threads = host.cores - 1
         placement = Placement(((NODE, 1),))
         workload = Workload(self.machine, placement, threads, mix, chase="buffer", isa=self.isa)
         # A store is an access that moves two lines.
         burst = BURST * LINE_BYTES / mix.read_share
-        gigahertz = float(host["core"]["frequency"]["value"].removesuffix(" GHz"))
-        full = threads * burst * gigahertz / peak
+        full = threads * burst * host.frequency_ghz / peak
         return [workload.job(0 if share is None else round(full / share)) for share in SHARES]
 
 

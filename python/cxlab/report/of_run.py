@@ -7,37 +7,42 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cxlab import model
+from cxlab.border import NodeSummary, Part, StatisticDistribution
 from cxlab.report import causes, topology
 from cxlab.report.chart import Axis, Chart, Series, lines, stacks
 from cxlab.report.page import Facts, Report
+from cxlab.run.results import finished
 
 #: A series' name in series.parquet ends so [bytes].
 READ, WRITTEN = "_read_bytes", "_write_bytes"
 
 
 def report(folder: Path) -> Report:
-    """Read the folder."""
-    configuration, summary = (_json(folder / name) for name in ("config.json", "summary.json"))
+    """Read the folder of a finished run.
+
+    Raises:
+        NoFinishedRun: the folder has no finished run, or one of another version of CXLab.
+
+    """
+    configuration: dict[str, Any] = json.loads((folder / "config.json").read_bytes())
+    run = finished.read(folder)
     parts: list[Any] = [_asked(configuration), *causes.in_folder(folder)]
-    nodes = summary.get("nodes") or {}
-    if nodes:
-        parts += [_memory(nodes), _stages(nodes)]
-    statistics = folder / "statistics.json"
-    if statistics.exists():
-        parts.append(_distributions(_json(statistics)))
+    if run.result is not None and run.result.nodes:
+        parts += [_memory(run.result.nodes), _stages(run.result.nodes)]
+    statistics = run.statistics()
+    if statistics is not None:
+        parts.append(_distributions(statistics))
     if (folder / "series.parquet").exists():
         parts.append(_bandwidth(folder / "series.parquet"))
-    parts.append(topology.of_machine(configuration["machine"]))
-    program = " ".join(configuration["program"]["argv"])
-    seconds = summary.get("simulated_seconds")
-    took = "did not end" if seconds is None else f"took {1e3 * seconds:.4g} ms of simulated time"
+    parts.append(topology.of_machine(model.machine_figures(configuration["machine"])))
+    took = (
+        "was not timed"
+        if run.result is None
+        else f"took {1e3 * run.result.simulated_seconds:.4g} ms of simulated time"
+    )
     where = f"{configuration['machine']['name']}, {configuration['placement']}"
-    return Report(f"CXLab run: {program}", f"The program {took} on {where}.", parts)
-
-
-def _json(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_bytes())
-    return found
+    return Report(f"CXLab run: {' '.join(run.program)}", f"The program {took} on {where}.", parts)
 
 
 def _asked(configuration: Mapping[str, Any]) -> Facts:
@@ -57,29 +62,26 @@ def _asked(configuration: Mapping[str, Any]) -> Facts:
     return Facts("Configuration", ("what", "value"), rows)
 
 
-def _memory(nodes: Mapping[str, Any]) -> Facts:
-    rows = [
-        (name, of["loads"], of["bandwidth_mb_s"] / 1e3, of["mean_load_latency_ns"])
-        for name, of in nodes.items()
-    ]
+def _memory(nodes: Mapping[str, NodeSummary]) -> Facts:
+    rows = [(name, of.loads, of.bandwidth_mb_s / 1e3, of.mean_load_latency_ns) for name, of in nodes.items()]
     return Facts("Memory", ("node", "line misses of loads", "bandwidth [GB/s]", "load to use [ns]"), rows)
 
 
-def _stages(nodes: Mapping[str, Any]) -> Chart:
-    columns = {name: of["stages_ns"] for name, of in nodes.items()}
+def _stages(nodes: Mapping[str, NodeSummary]) -> Chart:
+    columns = {name: of.stages_ns for name, of in nodes.items()}
     longest = {name: max(of, key=of.__getitem__) for name, of in columns.items() if of}
     told = ", ".join(f"on {name} most in {stage}" for name, stage in longest.items())
     alt = f"Mean time of a load by stage, a stack a node: {told}."
     return stacks("Where a load's time goes", alt, Axis("mean time [ns]"), columns)
 
 
-def _distributions(tree: Mapping[str, Any]) -> Chart:
-    found = {path: of for path, of in _latencies(tree, "") if of["count"]}
+def _distributions(tree: Part) -> Chart:
+    found = {path: of for path, of in _latencies(tree, "") if of.count}
     series = [
-        Series(path, [(of["min"], 0.0), (of["p50"], 50.0), (of["p99"], 99.0), (of["max"], 100.0)])
+        Series(path, [(of.min, 0.0), (of.p50, 50.0), (of.p99, 99.0), (of.max, 100.0)])
         for path, of in found.items()
     ]
-    slowest = max(found, key=lambda path: found[path]["p99"], default="none")
+    slowest = max(found, key=lambda path: found[path].p99, default="none")
     alt = (
         "Latencies by the share of accesses that take no longer: least, median, 99th percentile, most. "
         f"The longest 99th percentile is that of {slowest}."
@@ -88,13 +90,13 @@ def _distributions(tree: Mapping[str, Any]) -> Chart:
     return lines("Latency distributions", alt, x, y, series)
 
 
-def _latencies(part: Mapping[str, Any], path: str) -> Iterator[tuple[str, dict[str, float]]]:
+def _latencies(part: Part, path: str) -> Iterator[tuple[str, StatisticDistribution]]:
     """Every distribution [ns] by its path."""
-    for statistic in part["statistics"]:
-        if isinstance(statistic["value"], dict) and statistic["unit"] == "nanoseconds":
-            yield f"{path}{statistic['name']}", statistic["value"]
-    for inner in part["parts"]:
-        yield from _latencies(inner, f"{path}{inner['name']}.")
+    for statistic in part.statistics:
+        if isinstance(statistic.value, StatisticDistribution) and statistic.unit == "nanoseconds":
+            yield f"{path}{statistic.name}", statistic.value
+    for inner in part.parts:
+        yield from _latencies(inner, f"{path}{inner.name}.")
 
 
 def _bandwidth(path: Path) -> Chart:

@@ -33,7 +33,7 @@ def report(folder: Path) -> Report:
         *_slowdowns(folder),
         *_stages(folder),
         *_curves(folder),
-        *(topology.of_machine(machine) for machine in manifest["machines"].values()),
+        *(topology.of_machine(model.machine_figures(machine)) for machine in manifest["machines"].values()),
     ]
     summary = f"{finished} of {len(runs)} runs are finished."
     return Report(f"CXLab sweep: {manifest['sweep']}", summary, found)
@@ -78,15 +78,16 @@ def _slowdowns(folder: Path) -> Iterator[Chart]:
     for row in rows:
         name = ", ".join([row["workload"], row["machine"], *row["changed"]])
         groups.setdefault(name, {})[row["placement"]] = row["seconds"]
-    columns = {
-        f"{name}, {placed}": {"time": seconds / min(of.values())}
+    slower = {
+        f"{name}, {placed}": seconds / min(of.values())
         for name, of in groups.items()
         if len(of) > 1
         for placed, seconds in of.items()
     }
-    if columns:
-        worst = max(columns, key=lambda name: columns[name]["time"])
-        alt = f"Time of each placement over the fastest one's: {worst} is {columns[worst]['time']:.2f} times."
+    if slower:
+        worst = max(slower, key=slower.__getitem__)
+        alt = f"Time of each placement over the fastest one's: {worst} is {slower[worst]:.2f} times."
+        columns = {name: {"time": times} for name, times in slower.items()}
         yield stacks("Slowdown by placement", alt, Axis("times the fastest placement"), columns)
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from cxlab.border import MachineFigures, NodeFigures
+
 #: Of a box and of the gap between two [pixels].
 WIDTH, HEIGHT, GAP = 190, 62, 46
 #: The socket of the cores, as a machine file calls it.
@@ -65,26 +67,21 @@ class Topology:
         )
 
 
-def of_machine(figures: Mapping[str, Any]) -> Topology:
-    """From a machine's figures, as config.json and sweep.json have them."""
-    host = figures["host"]
+def of_machine(figures: MachineFigures) -> Topology:
+    """Draw a machine from its key figures and its description."""
+    host = figures.host
     return Topology(
-        figures["name"],
-        Box((host["name"], f"{host['cores']} cores, {host['frequency_ghz']:g} GHz", "caches, LLC")),
-        [_way(node, spec) for node, spec in zip(figures["nodes"], figures["spec"]["nodes"], strict=True)],
+        figures.name,
+        Box((host.name, f"{host.cores} cores, {host.frequency_ghz:g} GHz", "caches, LLC")),
+        [_way(node, spec) for node, spec in zip(figures.nodes, figures.spec["nodes"], strict=True)],
     )
 
 
-def _way(node: Mapping[str, Any], spec: Mapping[str, Any]) -> list[Box]:
-    memory = Box(
-        (
-            f"node {node['name']}",
-            f"{node['latency_ns']:.1f} ns, {node['bandwidth_gb_s']:.1f} GB/s",
-            f"{node['devices']} device{'s' if node['devices'] != 1 else ''}" if node["kind"] == "cxl" else "",
-        )
-    )
+def _way(node: NodeFigures, spec: Mapping[str, Any]) -> list[Box]:
+    devices = f"{node.devices} device{'s' if node.devices != 1 else ''}" if node.kind == "cxl" else ""
+    memory = Box((f"node {node.name}", f"{node.latency_ns:.1f} ns, {node.bandwidth_gb_s:.1f} GB/s", devices))
     between = [Box(("socket link", "to the other socket"))] if spec["socket"] != HERE else []
-    if node["kind"] != "cxl":
+    if node.kind != "cxl":
         return [*between, memory]
     link = (spec.get("expander") or {}).get("link") or {}
     told = [str(part["value"]) for key in ("lanes", "rate") if (part := link.get(key)) is not None]

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from cxlab import model
 from cxlab.border import Part, RunResult
 from cxlab.run.errors import NoFinishedRun
 
@@ -29,11 +28,19 @@ class Finished:
     exit_status: int | None
 
     def statistics(self) -> Part | None:
-        """Every statistic, if the run has left them."""
+        """Every statistic, if the run has left them.
+
+        Raises:
+            NoFinishedRun: the file is of an earlier CXLab.
+
+        """
         try:
             return msgspec.json.decode((self.folder / "statistics.json").read_bytes(), type=Part)
         except FileNotFoundError:
             return None
+        except msgspec.ValidationError as error:
+            where = self.folder / "statistics.json"
+            raise NoFinishedRun(f"{where} is of another CXLab ({error}); run the program again") from None
 
 
 def read(folder: Path) -> Finished:
@@ -43,17 +50,25 @@ def read(folder: Path) -> Finished:
         NoFinishedRun: it holds no run, one that has not ended, or one of an earlier CXLab.
 
     """
-    document = _summary(folder)
+    return of_summary(folder / "summary.json")
+
+
+def of_summary(file: Path) -> Finished:
+    """Read a run's summary: summary.json of its folder, or the file of `cxlab run --json`.
+
+    Raises:
+        NoFinishedRun: there is no such file, or it is no summary of this CXLab.
+
+    """
+    document = _summary(file)
     result = None
     if "simulated_seconds" in document:
         try:
-            result = model.run_result(document)
+            result = msgspec.convert(document, type=RunResult)
         except msgspec.ValidationError as error:
-            raise NoFinishedRun(
-                f"{folder / 'summary.json'} is of another CXLab ({error}); run the program again"
-            ) from None
+            raise NoFinishedRun(f"{file} is of another CXLab ({error}); run the program again") from None
     return Finished(
-        folder=folder,
+        folder=file.parent,
         result=result,
         program=tuple(document.get("program", {}).get("argv", ())),
         machine=str(document.get("machine", "")),
@@ -64,8 +79,8 @@ def read(folder: Path) -> Finished:
     )
 
 
-def _summary(folder: Path) -> dict[str, Any]:
-    file = folder / "summary.json"
+def _summary(file: Path) -> dict[str, Any]:
+    folder = file.parent
     try:
         document = json.loads(file.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
