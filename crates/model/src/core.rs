@@ -361,7 +361,11 @@ impl Core {
                     }
                 }
             }
-            Step::Invalidate { forget } => self.translation.forget(forget, |page| uncore.mapping(page)),
+            Step::Invalidate { forget } => {
+                // Other cores' events may have passed while this core waited for its commits.
+                self.front.advance_to(self.commit.now());
+                self.translation.forget(forget, |page| uncore.mapping(page));
+            }
             Step::Sample { phase: Phase::Warming, .. } if !self.window.all_committed() => {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Blocked(Wait::Commit)));

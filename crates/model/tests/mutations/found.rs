@@ -10,5 +10,7 @@ pub fn found() -> Vec<(Kind, Vec<Mutation>)> {
             Kind::Two,
             vec![Swap { place: 101, with: 504 }, Swap { place: 422, with: 352 }, Repeat { place: 386, to: 477 }],
         ),
+        // An event was scheduled before the time that had come.
+        (Kind::Sampled, vec![Repeat { place: 134, to: 188 }]),
     ]
 }
