@@ -33,7 +33,7 @@ class Reproduction:
     reports: dict[str, Report]
 
     def tables(self) -> list[tuple[str, Figures]]:
-        """The experiment and the table, of each table that is of this figure."""
+        """Each table of this figure, with the name of its experiment."""
         return [
             (name, table)
             for name, report in self.reports.items()
@@ -102,7 +102,7 @@ class Finished:
 
 
 def read(file: Path) -> Finished | None:
-    """A finished figure; None: the file is of something else."""
+    """Read a finished figure. Another kind of file gives None."""
     try:
         document = json.loads(file.read_bytes())
         tables = [[Row(**row) for row in table["rows"]] for table in document["tables"]]

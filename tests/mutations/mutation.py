@@ -26,17 +26,17 @@ def _replace(pattern: re.Pattern[bytes], text: bytes, random: Random, new: bytes
 
 
 def a_number(text: bytes, random: Random) -> bytes:
-    """A number is another one."""
+    """Replace a number by another."""
     return _replace(_NUMBER, text, random, random.choice(NUMBERS).encode())
 
 
 def a_value(text: bytes, random: Random) -> bytes:
-    """A value is of another type."""
+    """Give a value another type."""
     return _replace(_VALUE, text, random, b" " + random.choice(VALUES).encode())
 
 
 def a_word(text: bytes, random: Random) -> bytes:
-    """A word is another one of the file."""
+    """Replace a word by another word of the file."""
     words = _WORD.findall(text) or [b"x"]
     return _replace(_WORD, text, random, random.choice(words))
 

@@ -74,6 +74,20 @@ def test_three_placements(tmp_path: Path) -> None:
     assert dram < interleaved < cxl
 
 
+def test_why_a_program_is_slow(tmp_path: Path) -> None:
+    write_program(
+        tmp_path / "program",
+        '#!/bin/sh\nexec awk "BEGIN { for (i = 0; i < 60000; i++) a[i * 7919 % 1000003] = i }"\n',
+    )
+    said = do("03_why_slow", tmp_path).stdout
+    dram, cxl = json.loads((tmp_path / "why.json").read_text())["columns"]
+    # Causes are shares of the first column's time; they add up to what the slowdown adds.
+    assert dram["slowdown"] == 1 and cxl["slowdown"] > 1
+    assert sum(cxl["because"].values()) == pytest.approx(cxl["slowdown"] - 1, abs=1e-6)
+    # The sentence comes first, and names the slowdown that the file has.
+    assert said.startswith(f"{cxl['slowdown']:.2f} times slower on cxl than on dram: ")
+
+
 def test_another_device(tmp_path: Path) -> None:
     do("04_another_device", tmp_path)
     shipped, asic = (
@@ -82,6 +96,33 @@ def test_another_device(tmp_path: Path) -> None:
     )
     # CXL-DMSim, figure 10: the FPGA card's latency is above that of the ASIC.
     assert shipped > asic
+
+
+def test_a_sweep_of_twenty(tmp_path: Path) -> None:
+    (tmp_path / "devices.toml").write_text(
+        "[axes]\nmachine = ['8468v-asic', '8468v-fpga']\nplacement = ['dram', 'cxl']\n"
+        "seed = [1, 2, 3, 4, 5]\nworkload = ['idle']\n[workloads.idle]\nbench = 'latency'\n"
+    )
+    answer = do("05_sweep", tmp_path).stdout
+    rows = [line.split(",") for line in answer.splitlines() if line.startswith("8468v-")]
+    ns = {(machine, placed): float(value) for machine, placed, _, value in rows}
+    assert [int(runs) for _, _, runs, _ in rows] == [5] * 4
+    # CXL memory is further than DRAM, and the FPGA card further than the ASIC (CXL-DMSim, figure 10).
+    assert ns["8468v-asic", "dram"] < ns["8468v-asic", "cxl"] < ns["8468v-fpga", "cxl"]
+
+
+def test_a_report(tmp_path: Path) -> None:
+    do("06_report", tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    for heading in (
+        "Configuration",
+        "Where a load&#x27;s time goes",
+        "Bandwidth over time",
+        "Topology of 8468v-asic",
+    ):
+        assert heading in page or heading.replace("&#x27;", "'") in page
+    # One file: nothing is fetched.
+    assert not re.search(r'<(?:script|link|img)[^>]*(?:src|href)="https?://', page)
 
 
 def test_a_calibration_from_mlcs_output(tmp_path: Path) -> None:

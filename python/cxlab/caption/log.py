@@ -70,7 +70,12 @@ def _line(raw: bytes, place: str) -> Line | None:
 
 
 def read(path: Path) -> list[Line]:
-    """The samples of a log, in the order of time. Raises `BadMessage`."""
+    """Read the samples of a log in the order of time.
+
+    Raises:
+        BadMessage: a line is no sample.
+
+    """
     numbered = enumerate(path.read_bytes().splitlines(), 1)
     lines = (_line(raw, f"{path}, line {number}:") for number, raw in numbered if raw)
     return [line for line in lines if line is not None]

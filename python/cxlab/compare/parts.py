@@ -43,7 +43,7 @@ class Kind(Enum):
         return made
 
 
-#: Rows that are of no node: key in JSON.
+#: Keys in JSON of the rows that belong to no node.
 CPU, TRANSLATION, FILL_BUFFERS, LLC, HOME = "cpu", "translation", "fill_buffers", "llc", "home"
 IO, IDLE = "io", "idle"
 
@@ -157,7 +157,7 @@ def parts(result: RunResult) -> dict[str, float]:
 
 
 def order(found: Iterable[str]) -> list[str]:
-    """Parts as a table has them: what is of a node stands between the core's parts and I/O."""
+    """Sort parts for a table: the core's, then each node's, then I/O."""
     rows, of_nodes = list(ROWS), list(NODE_ROWS)
 
     def place(part: str) -> tuple[int, int, str]:

@@ -14,7 +14,7 @@ from cxlab.report.chart import Axis, Chart, stacks
 
 
 def of_file(path: Path) -> Chart | None:
-    """The chart of a comparison; None: the file is of something else."""
+    """Draw a comparison. Another kind of file gives None."""
     try:
         document: Any = json.loads(path.read_bytes())
         columns = {column["label"]: dict(column["because"]) for column in document["columns"]}

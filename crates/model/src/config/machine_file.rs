@@ -27,7 +27,7 @@ pub struct MachineFile {
     host: HostSpec,
     /// equal parts of the socket whose DDR has LLC slices of its own (SNC); one where it is not given
     sub_numa_clusters: Option<Sourced<u32>>,
-    /// to the other socket; needed where a node is of that socket
+    /// the link to the other socket; a machine with a node of that socket needs it
     socket_link: Option<SocketLinkSpec>,
     /// memory by the node's name, in the order of Linux's numbers; the first is the socket's own
     nodes: IndexMap<String, NodeFile>,
