@@ -5,6 +5,7 @@
     experiment  what an experiment is given, what it returns, and how it is found by its name
     report      its tables: paper, simulated, error
     machines    machines that only experiments need
+    workloads   workloads on placements, over seeds
     guests      programs in a guest, and what they measured
     figures.toml, paper_figures     every figure and table of the papers: what makes it, or why nothing does
     reproduction, score             a figure that was made; its errors and ranks

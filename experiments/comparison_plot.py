@@ -55,6 +55,9 @@ def _panel(axes: Axes, heading: str, rows: Sequence[Row]) -> None:
         color=paper,
         label="paper",
     )
+    for place, row in enumerate(rows):
+        if row.low is not None and row.high is not None:
+            axes.plot([row.low, row.high], [place, place], color=simulated, linewidth=1.5)
     axes.plot([row.simulated for row in rows], range(len(rows)), "x", color=simulated, label="simulated")
     axes.set_yticks(range(len(rows)), labels=[row.what.strip() for row in rows], fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)

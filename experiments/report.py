@@ -32,6 +32,23 @@ class Row:
     calibrated: bool = False
     #: rows of one table with the same word are compared in their order
     rank: str | None = None
+    #: the simulated figure's interval of 95 % over seeds; none: it has one seed
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def interval_text(self) -> str:
+        """The interval, for people, and whether it shows that a change is real."""
+        if self.low is None or self.high is None:
+            return "-"
+        text = (
+            f"{self.low:+.1f} to {self.high:+.1f}"
+            if self.unit == CHANGE
+            else f"{self.low:.4g} to {self.high:.4g}"
+        )
+        if self.unit != CHANGE:
+            return text
+        return text + (", no difference shown" if self.low <= 0 <= self.high else ", real")
 
     @property
     def nearest(self) -> float | None:
@@ -92,9 +109,12 @@ class Figures:
 
     def shown(self) -> RichTable:
         """One row a figure."""
-        table = output.table(("what", "paper", "simulated", "error"), title=self.title)
+        has_intervals = any(row.low is not None for row in self.rows)
+        more = ("95 % interval",) if has_intervals else ()
+        table = output.table(("what", "paper", "simulated", "error", *more), title=self.title)
         for row in self.rows:
-            table.add_row(row.what, row.paper_text, row.simulated_text, row.error)
+            last = (row.interval_text,) if has_intervals else ()
+            table.add_row(row.what, row.paper_text, row.simulated_text, row.error, *last)
         return table
 
     def document(self) -> dict[str, Any]:

@@ -70,6 +70,8 @@ class Reproduction:
             "paper_to": [row.paper_to for _, _, row in rows],
             "simulated": [float(row.simulated) for _, _, row in rows],
             "unit": [row.unit for _, _, row in rows],
+            "low": [row.low for _, _, row in rows],
+            "high": [row.high for _, _, row in rows],
             "difference": [row.difference for _, _, row in rows],
             "calibrated": [row.calibrated for _, _, row in rows],
         }

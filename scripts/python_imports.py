@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("run.results",),
     ("run.host",),
     ("bench", "place", "caption"),
-    ("calibrate", "plan", "compare"),
+    ("calibrate", "plan", "compare", "workload"),
     ("sweep",),
     ("report",),
     ("cli",),

@@ -53,6 +53,8 @@ class Code(Enum):
     OPTION = "API001", "a function of cxlab.api has a wrong argument"
     # cxlab sweep, query and report
     SWEEP = "SWP001", "a sweep's file, its folder or a question about its results is wrong"
+    # cxlab workload
+    WORKLOAD = "WKL001", "a workload, its description, its packages or what it printed is wrong"
 
 
 class InputError(click.ClickException):

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Figures and tables of each paper, counted in its text by hand.
 COUNTED = {"micro23": (13, 4), "eurosys24": (10, 4), "dmsim": (19, 5), "micron": (14, 1)}
 #: The quickest figure: a formula, and a simulated one of a few seconds.
-FORMULA, SIMULATED = "eurosys24/table3", "micro23/fig6"
+FORMULA, SIMULATED = "eurosys24/table3", "micro23/fig7"
 
 
 def reproduce(*arguments: str | Path) -> Result:
@@ -77,15 +77,15 @@ def test_a_figure_is_made_kept_and_summed_up(tmp_path: Path) -> None:
     # A stand-in says so in the first line.
     assert done.output.startswith("workload: synthetic stand-in: ")
     assert "ranks right" in done.output
-    document = json.loads((out / "micro23-fig6.json").read_text())
+    document = json.loads((out / "micro23-fig7.json").read_text())
     assert (document["id"], document["made_with"], document["quick"]) == (SIMULATED, "synthetic", True)
-    # MICRO'23, figure 6a: all pages on CXL memory; quick has no other share. Figure 9b's rows are not here.
-    rows = parquet.read_table(out / "micro23-fig6.parquet").to_pylist()
-    assert [row["paper"] for row in rows] == [105.0]
-    assert rows[0]["difference"] == pytest.approx(rows[0]["simulated"] - 105)
+    # MICRO'23, figure 7: p99 under TPP over the static 25 %.
+    rows = parquet.read_table(out / "micro23-fig7.parquet").to_pylist()
+    assert [row["paper"] for row in rows] == [174.0, 25.0]
+    assert rows[0]["difference"] == pytest.approx(rows[0]["simulated"] - 174)
     # The plot has the paper's points beside the simulated ones.
     assert picture.read_text().startswith("<?xml")
-    assert (out / "micro23-fig6.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "micro23-fig7.png").read_bytes().startswith(b"\x89PNG")
 
     assert reproduce(FORMULA, "--out", out).exit_code == 0
     shown = reproduce("--summary", out)

@@ -21,6 +21,7 @@ SECTIONS = {
         "replay": "cxlab.cli.replay",
         "run": "cxlab.cli.run",
         "sweep": "cxlab.cli.sweep",
+        "workload": "cxlab.cli.workload",
     },
     "Measure a machine": {
         "bench": "cxlab.cli.bench",

@@ -1,0 +1,111 @@
+"""Workloads on placements, over seeds: what they measured, and which differences are real.
+
+::
+
+    runs = Runs(asked, "redis-ycsb", MACHINE, {"workload": "a"})
+    new, old = (runs.measure(share(percent))["throughput"] for percent in (100, 0))
+    row("throughput, all on CXL", -30.0, new, old)
+
+A result is kept in the experiment's folder, named after all that it depends on. An experiment that is started
+again in the same folder (`--out DIR`) goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import click
+from cxlab.cli.workload import find
+from cxlab.workload import repeats
+
+from experiments import guests
+from experiments.experiment import Asked, Subject, real
+from experiments.report import Row
+
+#: Seeds of a figure; a subset has one and so no interval.
+SEEDS = 3
+#: What a comparison over one seed cannot tell.
+QUICK_NOTE = "one seed of a tiny size: there is no interval, and no difference is shown to be real"
+
+Options = tuple[str, ...]
+
+
+def subject(*names: str) -> Subject:
+    """What the workloads are: each is a real program, and says so if it stands for another."""
+    return real("; ".join(find(name).what for name in names))
+
+
+def share(percent: int) -> Options:
+    """Options that place this share of the pages on CXL memory."""
+    weights = {10: (9, 1), 25: (3, 1), 50: (1, 1), 75: (1, 3), 20: (4, 1), 33: (2, 1), 67: (1, 2)}
+    if percent in (0, 100):
+        return ("--membind", "cxl" if percent else "dram")
+    dram, cxl = weights[percent]
+    return ("--weighted-interleave", f"dram={dram},cxl={cxl}")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A workload on a machine."""
+
+    asked: Asked
+    workload: str
+    machine: str
+    values: Mapping[str, str | int] = field(default_factory=dict)
+    size: str = "paper-ratio"
+    seeds: int = SEEDS
+
+    def measure(self, placement: Options, **more: str | int) -> dict[str, list[float]]:
+        """Each measure, a value for each seed."""
+        size, seeds = ("tiny", 1) if self.asked.quick else (self.size, self.seeds)
+        given = [
+            word for name, value in {**self.values, **more}.items() for word in ("--with", f"{name}={value}")
+        ]
+        arguments = [self.workload, "--size", size, "--machine", self.machine, *given, *placement]
+        arguments += ["--seeds", str(seeds)]
+        source = json.dumps([arguments, *_files(self.workload)])
+        key = f"{self.workload}-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+        kept = self.asked.folder / f"{key}.run"
+        if not kept.exists():
+            click.echo(f"cxlab: cxlab workload run {' '.join(arguments)}", err=True)
+            out = self.asked.folder / key
+            guests.cxlab("workload", "run", *arguments, "--json", kept, "--out", out, "--overwrite")
+        measures = json.loads(kept.read_bytes())["measures"]
+        return {name: one["seeds"] for name, one in measures.items()}
+
+
+def _files(name: str) -> list[str]:
+    """What the workload is made of, so that a change of it is measured anew."""
+    folder = find(name).folder
+    return [
+        hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.rglob("*")) if file.is_file()
+    ]
+
+
+def row(
+    what: str,
+    paper: float | None,
+    new: Sequence[float],
+    old: Sequence[float],
+    *,
+    rank: str | None = None,
+    paper_to: float | None = None,
+) -> Row:
+    """How much more the new one is [%], with its interval over seeds."""
+    ratio = repeats.of_ratios(new, old)
+
+    def percent(of: float | None) -> float | None:
+        return None if of is None else (of - 1) * 100
+
+    return Row(
+        what,
+        paper,
+        (ratio.value - 1) * 100,
+        rank=rank,
+        paper_to=paper_to,
+        low=percent(ratio.low),
+        high=percent(ratio.high),
+    )

@@ -1,0 +1,317 @@
+"""``cxlab workload``: real programs with their data, sizes and measures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cxlab.border import RunResult
+from cxlab.cli import session
+from cxlab.cli.output_file import json_option
+from cxlab.cli.repository import ROOT
+from cxlab.error import Code, InputError
+from cxlab.output import console, facts, table, write_json
+from cxlab.run.guest.protocol import Identity, Program
+from cxlab.run.host import supervisor
+from cxlab.run.host.progress import Progress
+from cxlab.run.interruption import Interrupted, Interruption
+from cxlab.run.machine import Machine
+from cxlab.run.options import (
+    confinement,
+    environment,
+    files,
+    placement,
+    plot,
+    processors,
+    sampling,
+    simulated,
+    timeline,
+)
+from cxlab.run.options import detail as detail_options
+from cxlab.run.options import table as options_table
+from cxlab.run.options.option import Given
+from cxlab.run.results import summary
+from cxlab.run.results.run_directory import RunDirectory, fresh
+from cxlab.workload import description, measures, prepared, repeats
+from cxlab.workload.description import Value, Workload
+
+#: The workloads of a checkout.
+SHIPPED = ROOT / "workloads"
+#: Options of a run that a workload decides itself, or that are of one run alone.
+NOT_OURS = (
+    processors.CPUS,
+    detail_options.DETAIL,
+    detail_options.STATS,
+    files.JSON,
+    files.RECORD,
+    sampling.SAMPLE,
+    sampling.SEED,
+    sampling.WARM_UP,
+    timeline.TIMELINE,
+    timeline.WINDOW,
+    plot.OPTION,
+)
+OPTIONS = tuple(option for option in options_table.GUEST if option not in NOT_OURS)
+#: Bytes that each seed makes the environment longer, as `cxlab compare` has it.
+SEED_BYTES = 16
+
+
+@click.group(
+    "workload",
+    help="List, show and run real programs with data and measures. Example: cxlab workload run redis-ycsb",
+)
+def command() -> None:
+    """A group."""
+
+
+def find(name: str) -> Workload:
+    """A workload that is shipped, or that of a folder."""
+    folders = description.shipped(SHIPPED)
+    if name in folders:
+        return description.load(folders[name])
+    if Path(name).is_dir():
+        return description.load(Path(name))
+    valid = ", ".join(folders) or "a folder with a workload.toml"
+    next_step = "or the path of a folder with a workload.toml"
+    raise InputError(Code.WORKLOAD, name, "is no workload", valid, next_step)
+
+
+@command.command("list", help="List the workloads. Example: cxlab workload list")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def list_workloads(as_json: bool) -> None:
+    """Name, kind, whether its packages are here."""
+    rows = [description.load(folder) for folder in description.shipped(SHIPPED).values()]
+    if as_json:
+        click.echo(json.dumps([_row(workload) for workload in rows], indent=2))
+        return
+    shown = table(("name", "program", "ready", "what it is"), left=3, fold=1, plain=True)
+    for workload in rows:
+        ready = "no" if prepared.missing(workload) else "yes"
+        shown.add_row(workload.name, workload.document.program, ready, workload.document.about)
+    console().print(shown)
+    click.echo(
+        "not ready: `cxlab workload show NAME` says what is missing; `scripts/setup workloads` gets it"
+    )
+
+
+def _row(workload: Workload) -> dict[str, Any]:
+    return {
+        "name": workload.name,
+        "folder": str(workload.folder),
+        "program": workload.document.program,
+        "about": workload.document.about,
+        "missing": prepared.missing(workload),
+    }
+
+
+@command.command(
+    "show", help="Show what a workload runs and measures. Example: cxlab workload show redis-ycsb"
+)
+@click.argument("name")
+def show(name: str) -> None:
+    """Everything that workload.toml says."""
+    workload = find(name)
+    document, out = workload.document, console()
+    click.echo(workload.subject)
+    rows = facts()
+    rows.add_row("folder", str(workload.folder))
+    rows.add_row("runs", f"{document.script}, on {document.cpus} processors of the guest")
+    for kind, packages in (("Debian", document.debian), ("PyPI", document.pypi)):
+        for package, version in packages.items():
+            rows.add_row("needs", f"{kind} package {package} {version}")
+    for fault in prepared.missing(workload):
+        rows.add_row("missing", f"{fault}: scripts/setup workloads, or {prepared.install_command(workload)}")
+    out.print(rows)
+    shown = table(("parameter", "default", "what it is"), left=2, fold=1, plain=True)
+    for key, parameter in document.parameters.items():
+        valid = f" ({', '.join(map(str, parameter.values))})" if parameter.values else ""
+        shown.add_row(key, str(parameter.default), parameter.about + valid)
+    out.print(shown)
+    shown = table(("size", "values", "what it is"), left=2, fold=1, plain=True)
+    for key, size in document.sizes.items():
+        shown.add_row(key, ", ".join(f"{k}={v}" for k, v in size.values.items()), size.about)
+    out.print(shown)
+    shown = table(("measure", "unit", "what it is"), left=2, fold=1, plain=True)
+    for key, measure in document.measures.items():
+        shown.add_row(key, measure.unit, f"{measure.about}; better: {measure.better}")
+    out.print(shown)
+    click.echo(f"What the result means. {' '.join(document.means.split())}")
+
+
+@command.command(
+    "run",
+    help="Run a workload, and print what it measures. NAME is one of `cxlab workload "
+    "list`, or a folder. Example: cxlab workload run redis-ycsb --membind cxl --seeds 5",
+    epilog="Exit status: 0; 125 if the simulator fails, 128 + n if a signal ended it, else the program's.",
+)
+@click.argument("name")
+@click.option(
+    "--size",
+    default="paper-ratio",
+    show_default=True,
+    metavar="SIZE",
+    help="Size of the workload, one of `cxlab workload show`.  Example: tiny",
+)
+@click.option(
+    "--with",
+    "asked",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a parameter or a value of the size. Repeatable.  Example: workload=c",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Number of runs, each with a seed of its own. Two or more give intervals.  Example: 5",
+)
+@json_option
+@partial(options_table.declare, (*OPTIONS, *placement.POLICIES))
+def run(
+    name: str, size: str, asked: tuple[str, ...], seeds: int, json_file: Path | None, **values: Any
+) -> int:
+    """A run for each seed, then one table."""
+    workload = find(name)
+    chosen = workload.values(size, asked)
+    given = _given(workload, values)
+    click.echo(workload.subject)
+    folder = given[files.OUT] or fresh(f"workload-{workload.name}")
+    found: list[tuple[dict[str, float], RunResult]] = []
+    with Interruption() as interruption:
+        for seed in range(seeds):
+            out = folder if seeds == 1 else folder / f"seed{seed}"
+            try:
+                found.append(
+                    _run(workload, chosen, given, seed, out, interruption, f"seed {seed + 1} of {seeds}: ")
+                )
+            except Interrupted as interrupted:
+                return 128 + interrupted.number
+            except _Ended as ended:
+                return ended.status
+    settings: tuple[str, ...] = given[simulated.SET]
+    placed = " ".join(
+        f"--{key.replace('_', '-')} {text}" for key, text in placement.policies(given).items() if text
+    )
+    _report(workload, size, chosen, [measured for measured, _ in found])
+    if json_file is not None:
+        write_json(
+            json_file,
+            {
+                "workload": workload.name,
+                "subject": workload.subject,
+                "size": size,
+                "values": chosen,
+                "machine": given[simulated.MACHINE],
+                "set": list(settings),
+                "placement": placed,
+                "measures": {
+                    measure: {"unit": about.unit, "seeds": [measured[measure] for measured, _ in found]}
+                    for measure, about in workload.document.measures.items()
+                },
+                "runs": [
+                    {
+                        "seed": seed,
+                        "instructions": _instructions(result),
+                        "simulated_s": result.simulated_seconds,
+                    }
+                    for seed, (_, result) in enumerate(found)
+                ],
+            },
+        )
+    click.echo(f"cxlab: results: {folder}", err=True)
+    return 0
+
+
+class _Ended(Exception):
+    """A run did not come to an end that can be measured."""
+
+    def __init__(self, status: int) -> None:
+        """With what the command ends."""
+        super().__init__(status)
+        self.status = status
+
+
+def _instructions(result: RunResult) -> int:
+    return result.instructions.user + result.instructions.kernel
+
+
+def _given(workload: Workload, values: dict[str, Any]) -> Given:
+    """The options of the runs: the user's, and those that the workload decides."""
+    decided = {
+        option.key: option.settings.get("default", False if option.settings.get("is_flag") else None)
+        for option in NOT_OURS
+    }
+    decided[processors.CPUS.key] = workload.document.cpus
+    decided[detail_options.DETAIL.key] = detail_options.MARKER
+    decided[sampling.WARM_UP.key] = workload.document.warm_up
+    return Given({**decided, **values})
+
+
+def _run(
+    workload: Workload,
+    chosen: dict[str, Value],
+    given: Given,
+    seed: int,
+    out: Path,
+    interruption: Interruption,
+    of: str,
+) -> tuple[dict[str, float], RunResult]:
+    """One run in a guest.
+
+    Raises:
+        _Ended: the program failed, or the simulator did.
+        Interrupted: somebody asked for an end.
+
+    """
+
+    def placed(machine: Machine) -> Program:
+        policy = placement.parse(machine, **placement.policies(given))
+        variables = environment.of(given) | ready.variables(workload, chosen, seed)
+        variables["CXLAB_SEED"] = "." * (SEED_BYTES * seed)
+        script = str(workload.folder / workload.document.script)
+        return Program(("sh", script), session.working_folder(), Identity.of_caller(), variables, policy)
+
+    with interruption.allowed():
+        ready = prepared.prepare(workload, chosen, seed)
+        request, qemu_version = session.prepare(given, session.Asked(placed, workload.name))
+        jail = session.confined(given[confinement.JAIL], given[confinement.HIDE])
+        directory = RunDirectory.create(out, workload.name, overwrite=given[files.OVERWRITE])
+    write_json(directory.config, summary.config(request, qemu_version))
+    progress = Progress(directory.partial_summary, of=of)
+    said, complained = directory.path / "stdout", directory.path / "stderr"
+    with said.open("wb") as output, complained.open("wb") as error:
+        outputs = (output.fileno(), error.fileno())
+        outcome = supervisor.run(replace(request, outputs=outputs), directory, jail, interruption, progress)
+    session.write_results(request, outcome, qemu_version, directory)
+    if isinstance(outcome.failure, Interrupted):
+        raise outcome.failure
+    status = summary.exit_status(outcome)
+    if status != 0 or outcome.simulated is None:
+        for line in complained.read_text(errors="replace").splitlines()[-5:]:
+            click.echo(f"cxlab: {workload.name}: {line}", err=True)
+        why = outcome.failure or f"the program ended with status {status}"
+        click.echo(f"cxlab: {workload.name}: {why}; see {directory.path}", err=True)
+        raise _Ended(status or summary.OWN_ERROR)
+    return measures.read(workload, said.read_text(errors="replace")), outcome.simulated
+
+
+def _report(workload: Workload, size: str, chosen: dict[str, Value], found: list[dict[str, float]]) -> None:
+    values = ", ".join(f"{name}={value}" for name, value in chosen.items())
+    shown = table(
+        ("measure", "unit", "mean", "95 % interval"),
+        left=2,
+        title=f"{workload.name}, {size}: {values}",
+        plain=True,
+    )
+    for name, measure in workload.document.measures.items():
+        estimate = repeats.of_values([measured[name] for measured in found])
+        interval = "one seed" if estimate.low is None else f"{estimate.low:,.6g} to {estimate.high:,.6g}"
+        shown.add_row(name, measure.unit, f"{estimate.value:,.6g}", interval)
+    console().print(shown)

@@ -1,0 +1,205 @@
+"""workload.toml: what a workload is, what it needs, its parameters, its sizes and what it measures.
+
+::
+
+    FOLDER/workload.toml     keys below; every one is checked
+           run.sh            what the guest's shell runs
+           *.c               built on this host, if `sources` names them
+           data.py           writes the data on this host, if `data` names it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from cxlab.error import Code, InputError
+
+FILE = "workload.toml"
+#: A value of a parameter or of a size.
+Value = int | float | str
+
+
+class Parameter(Struct, forbid_unknown_fields=True, frozen=True):
+    """What a user may change of a workload."""
+
+    about: str
+    default: Value
+    #: the valid ones; none: any of the default's type
+    values: list[Value] = []
+
+
+class Measure(Struct, forbid_unknown_fields=True, frozen=True):
+    """A figure that each run prints once: ``measure NAME VALUE``."""
+
+    about: str
+    unit: str
+    better: Literal["more", "less", "neither"]
+
+
+class Size(Struct, forbid_unknown_fields=True, frozen=True):
+    """How large everything is; each size of a workload has the same keys."""
+
+    about: str
+    values: dict[str, Value]
+
+
+class Document(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """All of workload.toml."""
+
+    about: str
+    #: package: somebody's program, unmodified; stand-in: a program of ours that really computes the same kind
+    program: Literal["package", "stand-in"]
+    #: what runs; of a stand-in also what it stands for
+    what: str
+    means: str
+    script: str
+    measures: dict[str, Measure]
+    sizes: dict[str, Size]
+    parameters: dict[str, Parameter] = {}
+    cpus: int = 1
+    #: keep caches warm up to the marker
+    warm_up: bool = False
+    #: C files of the program $WORKLOAD_BUILD/program
+    sources: list[str] = []
+    flags: list[str] = []
+    #: a Python file that writes the data into a folder
+    data: str | None = None
+    #: Debian package -> how its version begins
+    debian: dict[str, str] = {}
+    #: PyPI package -> its version
+    pypi: dict[str, str] = {}
+    #: files of the folder that only the script reads
+    files: list[str] = []
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload and where it is."""
+
+    name: str
+    folder: Path
+    document: Document
+
+    @property
+    def what(self) -> str:
+        """What runs, in a line."""
+        return (
+            f"stand-in: {self.document.what}" if self.document.program == "stand-in" else self.document.what
+        )
+
+    @property
+    def subject(self) -> str:
+        """The first line of every output: what drives the machine."""
+        return f"workload: real program: {self.what}"
+
+    def values(self, size: str, asked: Sequence[str]) -> dict[str, Value]:
+        """The size's values and the parameters, as ``asked`` (NAME=VALUE) changes them.
+
+        Raises:
+            InputError: no such size or parameter, or a wrong value.
+
+        """
+        sizes = self.document.sizes
+        if size not in sizes:
+            raise InputError(
+                Code.WORKLOAD, f"--size {size}", f"{self.name} has no such size", ", ".join(sizes)
+            )
+        values = {name: one.default for name, one in self.document.parameters.items()} | sizes[size].values
+        for item in asked:
+            name, equals, text = item.partition("=")
+            if not equals or name not in values:
+                raise InputError(
+                    Code.WORKLOAD,
+                    f"--with {item}",
+                    f"{self.name} has no such parameter",
+                    f"{', '.join(values)}, each with =VALUE",
+                )
+            values[name] = self._value(item, name, text, values[name])
+        return values
+
+    def _value(self, item: str, name: str, text: str, default: Value) -> Value:
+        """``text`` as the parameter has it."""
+        kind = type(default)
+        try:
+            value = kind(text)
+        except ValueError:
+            word = {int: "a whole number", float: "a number"}[kind]
+            raise InputError(Code.WORKLOAD, f"--with {item}", f"`{text}` is not {word}", word) from None
+        parameter = self.document.parameters.get(name)
+        valid = parameter.values if parameter is not None else []
+        if valid and value not in valid:
+            listed = ", ".join(map(str, valid))
+            raise InputError(Code.WORKLOAD, f"--with {item}", f"`{text}` is no value of {name}", listed)
+        if isinstance(value, int | float) and value < 0:
+            raise InputError(Code.WORKLOAD, f"--with {item}", "the value is negative", "0 or more")
+        return value
+
+
+def load(folder: Path) -> Workload:
+    """Read the workload of a folder.
+
+    Raises:
+        InputError: there is none, or its description is wrong.
+
+    """
+    file = folder / FILE
+    try:
+        document = msgspec.toml.decode(file.read_bytes(), type=Document)
+    except OSError as error:
+        valid = "a folder with a workload.toml, or a name of `cxlab workload list`"
+        raise InputError(Code.WORKLOAD, str(file), error.strerror or str(error), valid) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        valid = "the keys of EXTENDING.md, `A workload`"
+        raise InputError(Code.WORKLOAD, str(file), str(error), valid) from None
+    workload = Workload(folder.resolve().name, folder.resolve(), document)
+    for key, found, valid in _faults(workload):
+        raise InputError(Code.WORKLOAD, f"{file}: {key}", found, valid)
+    return workload
+
+
+def _faults(workload: Workload) -> list[tuple[str, str, str]]:
+    """Key, what is wrong, what is valid."""
+    document, faults = workload.document, []
+    for key, files in (
+        ("script", [document.script]),
+        ("sources", document.sources),
+        ("data", [document.data] if document.data is not None else []),
+        ("files", document.files),
+    ):
+        faults += [
+            (key, f"there is no file {name}", "a file, its path from the folder of workload.toml")
+            for name in files
+            if not (workload.folder / name).is_file()
+        ]
+    if not document.sizes:
+        faults.append(("sizes", "is empty", "one size or more, as [sizes.tiny]"))
+    if not document.measures:
+        faults.append(("measures", "is empty", "one measure or more"))
+    if not 1 <= document.cpus <= 8:
+        faults.append(("cpus", str(document.cpus), "1 to 8"))
+    keys: set[str] | None = None
+    for name, size in document.sizes.items():
+        keys = set(size.values) if keys is None else keys
+        if set(size.values) != keys:
+            faults.append(
+                (f"sizes.{name}", f"has {', '.join(size.values)}", f"as other sizes: {', '.join(keys)}")
+            )
+    for name in (*document.parameters, *(keys or ())):
+        if not name.isidentifier() or name.upper() == name or name in ("seed", *RESERVED):
+            faults.append((name, "is no name of a parameter", "a word in small letters, other than seed"))
+    return faults
+
+
+#: Variables of a shell that a parameter must not change.
+RESERVED = ("status",)
+
+
+def shipped(folder: Path) -> Mapping[str, Path]:
+    """The folders of the workloads in a folder, by name."""
+    return {found.parent.name: found.parent for found in sorted(folder.glob(f"*/{FILE}"))}

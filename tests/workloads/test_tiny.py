@@ -1,0 +1,72 @@
+"""Each workload runs in a guest at its least size, and measures what it says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cxlab.workload import description
+from shipped import WORKLOADS
+
+NAMES = sorted(description.shipped(WORKLOADS))
+
+
+def run(tmp_path: Path, name: str, *options: str) -> dict[str, Any]:
+    out = tmp_path / "result.json"
+    command = [sys.executable, "-m", "cxlab", "workload", "run", name, "--size", "tiny", "--json", str(out)]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path / "run"), *options],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    document: dict[str, Any] = json.loads(out.read_text())
+    assert done.stdout.startswith(document["subject"])
+    return document
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tiny_one_runs_and_measures_all_that_it_names(name: str, tmp_path: Path) -> None:
+    document = run(tmp_path, name, "--membind", "cxl")
+    workload = description.load(WORKLOADS / name)
+    assert set(document["measures"]) == set(workload.document.measures)
+    assert document["runs"][0]["simulated_s"] > 0
+    # A run of a small size stays small.
+    assert document["runs"][0]["instructions"] < 200e6
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["nodes"]["cxl"]["loads"] > 0
+
+
+def test_throughput_is_that_of_the_connections_by_littles_law(tmp_path: Path) -> None:
+    # Closed loop: connections = throughput x latency, but for the client's own time between two requests.
+    document = run(tmp_path, "redis-ycsb", "--membind", "dram", "--with", "connections=4")
+    found = {name: one["seeds"][0] for name, one in document["measures"].items()}
+    under_way = found["throughput"] * found["latency_mean"] * 1e-6
+    assert 2 < under_way <= 4
+    assert found["latency_p50"] <= found["latency_p99"]
+
+
+def test_a_rate_that_the_server_can_serve_is_the_throughput(tmp_path: Path) -> None:
+    document = run(tmp_path, "redis-ycsb", "--membind", "dram", "--with", "rate=20000")
+    # 100 requests at 20,000 a second: the last one is answered one latency after 99 periods.
+    assert document["measures"]["throughput"]["seeds"][0] == pytest.approx(20_000, rel=0.1)
+
+
+def test_a_program_that_fails_ends_the_command_and_says_where(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "run.sh").write_text("echo gone wrong >&2; exit 3\n")
+    (folder / "workload.toml").write_text(
+        'about = "a"\nprogram = "stand-in"\nwhat = "b"\nmeans = "c"\nscript = "run.sh"\n'
+        '[measures]\nm = { about = "d", unit = "1", better = "more" }\n'
+        '[sizes.tiny]\nabout = "e"\nvalues = {}\n'
+    )
+    command = [sys.executable, "-m", "cxlab", "workload", "run", str(folder), "--size", "tiny"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "gone wrong" in done.stderr and "ended with status 3" in done.stderr

@@ -1,0 +1,1 @@
+exec "$WORKLOAD_BUILD/program" "$rows" "$queries" "$per_query" "$threads" "$warm" "$skew" "$seed"

@@ -1,0 +1,377 @@
+/* A client of a key-value store with YCSB's workloads A to F.
+ *
+ *   ycsb STORE PORT WORKLOAD DISTRIBUTION RECORDS WARM REQUESTS CONNECTIONS RATE SEED
+ *   ycsb draw DISTRIBUTION RECORDS INSERTS COUNT SEED      prints keys, for tests of the generators
+ *
+ * RECORDS records are inserted, or Redis has read them from a file. Then a region of detail begins: WARM requests that are not counted, then REQUESTS.
+ * Each connection has one request under way, as a thread of YCSB has. RATE is of all connections together
+ * [requests/s]; 0: each sends its next request at once. As in YCSB, a latency is from sending to the answer.
+ * Source: B. Cooper et al., Benchmarking Cloud Serving Systems with YCSB, SoCC 2010, and YCSB's core. */
+#include "../marker.h"
+#include "generators.h"
+#include "store.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_CONNECTIONS 64
+/* A scan answers with 100 names, a read with one record. */
+#define ANSWER_BYTES 16384
+/* Requests of the load that are under way. */
+#define LOADING 32
+#define SECOND 1000000000L
+
+enum operation { READ, UPDATE, INSERT, SCAN, READ_MODIFY_WRITE };
+
+/* Shares of operations [%], from YCSB's workloads/workloada to workloadf. */
+static const struct mix {
+    char name;
+    int share[5];
+} MIXES[] = {
+    {'a', {50, 50, 0, 0, 0}}, {'b', {95, 5, 0, 0, 0}}, {'c', {100, 0, 0, 0, 0}},
+    {'d', {95, 0, 5, 0, 0}},  {'e', {0, 0, 5, 95, 0}}, {'f', {50, 0, 0, 0, 50}},
+};
+
+struct connection {
+    int socket;
+    enum operation operation;
+    uint64_t key;
+    int answers_to_come, scanned;
+    long sent_at, due;
+    bool idle;
+    char answer[ANSWER_BYTES], names[ANSWER_BYTES];
+    size_t answered;
+};
+
+static const struct store *store;
+static const struct mix *mix;
+static struct keys keys;
+static struct random choices;
+static struct connection connections[MOST_CONNECTIONS];
+static int count_of_connections;
+/* Letters that fields are cut from. */
+static char letters[FIELD_BYTES + 4096];
+/* Which inserts have been answered: a record can be asked for once all before it are there. */
+static uint64_t first_insert, next_insert;
+static bool *inserted;
+
+static void fail(const char *form, ...) {
+    va_list values;
+    va_start(values, form);
+    fputs("ycsb: ", stderr);
+    vfprintf(stderr, form, values);
+    fputc('\n', stderr);
+    exit(1);
+}
+
+static long now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * SECOND + time.tv_nsec;
+}
+
+static const char *random_letters(void) { return letters + next_below(&choices, 4096 - FIELDS); }
+
+static int connect_to(int port) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (int tries = 0; tries < 200; tries++) {
+        int made = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
+        if (connect(made, (struct sockaddr *)&to, sizeof to) == 0) {
+            setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+            return made;
+        }
+        close(made);
+        usleep(50000);
+    }
+    fail("no server listens on port %d", port);
+    return -1;
+}
+
+static void send_request(struct connection *connection, const struct request *request) {
+    for (size_t sent = 0; sent < request->length;) {
+        ssize_t now_sent = write(connection->socket, request->bytes + sent, request->length - sent);
+        if (now_sent < 0)
+            fail("write: %s", strerror(errno));
+        sent += (size_t)now_sent;
+    }
+    connection->answers_to_come = request->answers;
+}
+
+/* Reads once; takes whole answers away. */
+static void receive(struct connection *connection) {
+    ssize_t got = read(connection->socket, connection->answer + connection->answered,
+                       sizeof connection->answer - 1 - connection->answered);
+    if (got <= 0)
+        fail("the server closed a connection");
+    connection->answered += (size_t)got;
+    connection->answer[connection->answered] = 0;
+    while (connection->answered > 0) {
+        long length = store->answer(connection->answer, connection->answered);
+        if (length < 0)
+            fail("the server refused: %.60s", connection->answer);
+        if (length == 0) {
+            if (connection->answered == sizeof connection->answer - 1)
+                fail("an answer is longer than %zu bytes", sizeof connection->answer - 1);
+            return;
+        }
+        if (connection->operation == SCAN && connection->scanned == 0)
+            memcpy(connection->names, connection->answer, (size_t)length + 1);
+        connection->answered -= (size_t)length;
+        memmove(connection->answer, connection->answer + length, connection->answered + 1);
+        connection->answers_to_come--;
+    }
+}
+
+/* Sends all records, some of them under way. */
+static void insert_all(struct connection *connection, uint64_t records) {
+    for (uint64_t key = 0; key < records; key++) {
+        struct request request = {.length = 0};
+        int under_way = connection->answers_to_come;
+        store->insert(&request, key, random_letters());
+        send_request(connection, &request);
+        connection->answers_to_come += under_way;
+        while (connection->answers_to_come > (key + 1 < records ? LOADING : 0))
+            receive(connection);
+    }
+}
+
+/* Waits until the store has read its file: Redis answers LOADING before that, or is not there. */
+static void wait_for_records(struct connection *connection, uint64_t records) {
+    uint64_t found = 0;
+    for (int tries = 0; tries < 6000 && found == 0; tries++) {
+        struct request request = {.length = 0};
+        char answer[256];
+        store->count(&request);
+        send_request(connection, &request);
+        ssize_t got = read(connection->socket, answer, sizeof answer - 1);
+        answer[got > 0 ? got : 0] = 0;
+        if (answer[0] == ':')
+            found = strtoull(answer + 1, NULL, 10);
+        else
+            usleep(50000);
+    }
+    connection->answers_to_come = 0;
+    if (found != records)
+        fail("the store has %llu records, not %llu", (unsigned long long)found, (unsigned long long)records);
+}
+
+static void load(uint64_t records) {
+    if (store->count == NULL)
+        insert_all(&connections[0], records);
+    else
+        wait_for_records(&connections[0], records);
+}
+
+static enum operation choose(void) {
+    int at = (int)next_below(&choices, 100);
+    for (int operation = 0;; operation++) {
+        if (at < mix->share[operation])
+            return (enum operation)operation;
+        at -= mix->share[operation];
+    }
+}
+
+static void begin(struct connection *connection) {
+    struct request request = {.length = 0};
+    connection->operation = choose();
+    connection->scanned = 0;
+    connection->idle = false;
+    connection->key = connection->operation == INSERT ? next_insert++ : next_key(&keys);
+    switch (connection->operation) {
+    case READ:
+    case READ_MODIFY_WRITE:
+        store->read(&request, connection->key);
+        break;
+    case UPDATE:
+        store->update(&request, connection->key, (int)next_below(&choices, FIELDS), random_letters());
+        break;
+    case INSERT:
+        store->insert(&request, connection->key, random_letters());
+        break;
+    case SCAN:
+        store->scan(&request, connection->key, 1 + (int)next_below(&choices, MOST_SCANNED));
+        break;
+    }
+    connection->sent_at = now();
+    send_request(connection, &request);
+}
+
+/* What an operation sends once it has an answer; false: it is complete. */
+static bool goes_on(struct connection *connection) {
+    struct request request = {.length = 0};
+    if (connection->operation == SCAN) {
+        if (!store->scanned(&request, connection->names, connection->scanned++))
+            return false;
+    } else if (connection->operation == READ_MODIFY_WRITE) {
+        connection->operation = UPDATE;
+        store->update(&request, connection->key, (int)next_below(&choices, FIELDS), random_letters());
+    } else {
+        return false;
+    }
+    send_request(connection, &request);
+    return true;
+}
+
+static void completed(struct connection *connection) {
+    if (connection->operation != INSERT)
+        return;
+    inserted[connection->key - first_insert] = true;
+    while (keys.count < next_insert && inserted[keys.count - first_insert])
+        key_added(&keys);
+}
+
+/* Waits for answers, until `until` at most; 0: for as long as there are none. */
+static int wait_for(int poll, struct epoll_event *events, long until) {
+    struct timespec left = {0, 0};
+    if (until > 0) {
+        long time = until - now();
+        if (time > 0)
+            left = (struct timespec){time / SECOND, time % SECOND};
+    }
+    long found = syscall(SYS_epoll_pwait2, poll, events, MOST_CONNECTIONS, until > 0 ? &left : NULL, NULL, 0);
+    if (found < 0)
+        fail("epoll_pwait2: %s", strerror(errno));
+    return (int)found;
+}
+
+/* `requests` operations, each connection one at a time; their latencies [ns]. */
+static void run(uint64_t requests, double rate, int poll, long *latencies) {
+    long started = now(), period = rate > 0 ? (long)(count_of_connections / rate * SECOND) : 0;
+    uint64_t begun = 0, done = 0;
+    for (int place = 0; place < count_of_connections; place++) {
+        connections[place].idle = true;
+        connections[place].due = started + period * place / count_of_connections;
+    }
+    while (done < requests) {
+        long time = now(), soonest = 0;
+        for (int place = 0; place < count_of_connections; place++) {
+            struct connection *connection = &connections[place];
+            if (!connection->idle || begun == requests)
+                continue;
+            if (connection->due <= time) {
+                begun++;
+                connection->due += period;
+                begin(connection);
+            } else if (soonest == 0 || connection->due < soonest) {
+                soonest = connection->due;
+            }
+        }
+        struct epoll_event events[MOST_CONNECTIONS];
+        for (int found = wait_for(poll, events, soonest); found > 0; found--) {
+            struct connection *connection = events[found - 1].data.ptr;
+            receive(connection);
+            if (connection->answers_to_come > 0 || goes_on(connection))
+                continue;
+            latencies[done++] = now() - connection->sent_at;
+            completed(connection);
+            connection->idle = true;
+        }
+    }
+}
+
+static int by_size(const void *left, const void *right) {
+    long one = *(const long *)left, other = *(const long *)right;
+    return (one > other) - (one < other);
+}
+
+/* Nearest rank: the least latency that `percent` of all do not exceed [us]. */
+static double percentile(const long *sorted, uint64_t count, double percent) {
+    uint64_t rank = (uint64_t)ceil(percent / 100 * (double)count);
+    return (double)sorted[(rank > 0 ? rank : 1) - 1] / 1e3;
+}
+
+static void report(long *latencies, uint64_t count, double seconds) {
+    double sum = 0;
+    for (uint64_t place = 0; place < count; place++)
+        sum += (double)latencies[place];
+    qsort(latencies, count, sizeof *latencies, by_size);
+    printf("measure throughput %.9g\n", (double)count / seconds);
+    printf("measure latency_mean %.9g\n", sum / (double)count / 1e3);
+    printf("measure latency_p50 %.9g\n", percentile(latencies, count, 50));
+    printf("measure latency_p99 %.9g\n", percentile(latencies, count, 99));
+}
+
+/* The client's own memory is local, whatever placement the server has. */
+static void leave_placement(void) {
+    if (syscall(SYS_set_mempolicy, 0, NULL, 0) != 0)
+        fail("set_mempolicy: %s", strerror(errno));
+}
+
+static enum distribution distribution_of(const char *name, char workload) {
+    if (strcmp(name, "ycsb") == 0)
+        return workload == 'd' ? LATEST : ZIPFIAN;
+    const char *names[] = {"uniform", "zipfian", "latest"};
+    for (int place = 0; place < 3; place++)
+        if (strcmp(name, names[place]) == 0)
+            return (enum distribution)place;
+    fail("no distribution %s; valid: ycsb, uniform, zipfian, latest", name);
+    return UNIFORM;
+}
+
+static void draw(char **words) {
+    struct keys drawn = keys_of(distribution_of(words[0], 'c'), strtoull(words[1], NULL, 10),
+                                strtoull(words[2], NULL, 10), strtoull(words[4], NULL, 10));
+    for (uint64_t left = strtoull(words[3], NULL, 10); left > 0; left--) {
+        char name[32];
+        uint64_t key = next_key(&drawn);
+        name_of(name, key);
+        printf("%llu %s\n", (unsigned long long)key, name);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc == 7 && strcmp(argv[1], "draw") == 0) {
+        draw(argv + 2);
+        return 0;
+    }
+    if (argc != 11)
+        fail("ten arguments are needed; the file says which");
+    leave_placement();
+    store = strcmp(argv[1], "redis") == 0 ? &redis : &memcached;
+    int port = atoi(argv[2]);
+    for (size_t place = 0; place < sizeof MIXES / sizeof *MIXES; place++)
+        if (MIXES[place].name == *argv[3])
+            mix = &MIXES[place];
+    if (mix == NULL || (mix->share[SCAN] > 0 && store->scan == NULL))
+        fail("%s has no workload %s", argv[1], argv[3]);
+    uint64_t records = strtoull(argv[5], NULL, 10), warm = strtoull(argv[6], NULL, 10);
+    uint64_t requests = strtoull(argv[7], NULL, 10), seed = strtoull(argv[10], NULL, 10);
+    count_of_connections = atoi(argv[8]);
+    if (records < 1 || requests < 1 || count_of_connections < 1 || count_of_connections > MOST_CONNECTIONS)
+        fail("records and requests are 1 or more, connections 1 to %d", MOST_CONNECTIONS);
+    choices.state = seed ^ 0x5bd1e995;
+    for (size_t place = 0; place < sizeof letters; place++)
+        letters[place] = (char)('a' + next_below(&choices, 26));
+    first_insert = next_insert = records;
+    inserted = calloc(warm + requests, sizeof *inserted);
+    long *latencies = calloc(warm > requests ? warm : requests, sizeof *latencies);
+    int poll = epoll_create1(0);
+    for (int place = 0; place < count_of_connections; place++) {
+        struct connection *connection = &connections[place];
+        connection->socket = connect_to(port);
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+        epoll_ctl(poll, EPOLL_CTL_ADD, connection->socket, &event);
+    }
+    load(records);
+    enum distribution distribution = distribution_of(argv[4], mix->name);
+    uint64_t inserts = (warm + requests) * (uint64_t)mix->share[INSERT] / 100;
+    keys = keys_of(distribution, records, inserts, seed);
+    REGION_BEGIN;
+    run(warm, atof(argv[9]), poll, latencies);
+    long started = now();
+    run(requests, atof(argv[9]), poll, latencies);
+    double seconds = (double)(now() - started) / SECOND;
+    REGION_END;
+    report(latencies, requests, seconds);
+    return 0;
+}
