@@ -33,8 +33,8 @@ check: ## Format, lints, types, licences, dependency rules, documents
 	@scripts/setup checks
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
-	$(PYTHON) -m ruff format --check python tests scripts experiments
-	$(PYTHON) -m ruff check python tests scripts experiments
+	$(PYTHON) -m ruff format --check python tests scripts experiments workloads
+	$(PYTHON) -m ruff check python tests scripts experiments workloads
 	$(PYTHON) -m mypy -p cxlab
 	$(PYTHON) -m mypy scripts experiments
 	$(PYTHON) scripts/check_imports.py

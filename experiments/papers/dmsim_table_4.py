@@ -1,4 +1,4 @@
-"""CXL-DMSim (Hong et al.), table IV and figure 15a: embedding reduction on 1 to 48 cores, where it waits.
+"""CXL-DMSim (Hong et al.), table IV: embedding reduction on 1 to 48 cores, where it waits.
 
 Table IV is of CXL-DMSim's own simulator, which loses half of the queries from 12 to 48 cores; of its silicon
 the paper prints the latency of L3 misses, 568 ns and 2.4 us, and that throughput falls. By Little's law these
@@ -23,10 +23,10 @@ from cxlab.figure import Line
 
 from experiments import machines
 from experiments.experiment import Asked, Report, synthetic
-from experiments.report import Cell, Column, Figures, Row, Table, change
+from experiments.report import Cell, Column, Figures, Row, Table
 
 SUBJECT = synthetic("the bench's gathers stand for MERCI's embedding reduction")
-MAKES = ("dmsim/table4", "dmsim/fig15")
+MAKES = ("dmsim/table4",)
 CORES, QUICK_CORES = (1, 2, 4, 8, 12, 16, 24, 36, 48), (12, 48)
 FEW, MANY = 12, 48
 #: Depth of the response FIFO in table III, and CXL-DMSim's default.
@@ -83,16 +83,6 @@ def table_iv(curve: Curve) -> list[Row]:
     ]
 
 
-def figure_15a(machine: str, prefetch: bool) -> Row:
-    """What half of the pages on CXL memory gain."""
-    half = Placement((("dram", 1), ("cxl", 1)))
-    [both], [alone] = (
-        run(machine, placement, prefetch, (MANY,)) for placement in (half, Placement((("dram", 1),)))
-    )
-    gain = change(queries(both), queries(alone))
-    return Row("half on CXL over DDR-L alone (15a)", 16.0, gain)
-
-
 def over_cores(curves: Sequence[Curve]) -> Table:
     """Queries a second."""
     columns = [Column(""), *(Column(str(cores), "{:.2f}") for cores in curves[0].cores)]
@@ -113,13 +103,8 @@ def measure(asked: Asked) -> Report:
         )
         for depth, prefetch in cases
     ]
-    gains = [figure_15a(files[depth], prefetch) for depth, prefetch in cases]
     tables = [
         Figures(f"CXL-DMSim table IV, {curve.what}", table_iv(curve), "dmsim/table4") for curve in curves
-    ]
-    tables += [
-        Figures(f"CXL-DMSim figure 15a, {curve.what}", [gain], "dmsim/fig15")
-        for curve, gain in zip(curves, gains, strict=True)
     ]
     lines = [
         Line(

@@ -104,7 +104,7 @@ def test_the_formula_is_the_papers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["micro23/fig8"], "is not reproduced yet: needs fio"),
+        (["micro23/table3"], "is not reproduced yet: needs a machine"),
         (["micro23/fig99"], "is no figure or table of a listed paper"),
         ([], "exactly one of them"),
         (["micro23/fig9", "--list"], "2 of them are given"),

@@ -1,0 +1,42 @@
+"""CXL-DMSim (Hong et al.), figure 15a: DLRM inference with half of the pages on DDR-R or on CXL-ASIC.
+
+Eight threads of a real embedding reduction on the testbed's one channel of DDR-L. The paper does not say how
+many threads its figure has. Eight ask for more than the channel gives. Table IV has the bench's 48 cores.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from statistics import mean
+
+from cxlab import figure
+
+from experiments import workloads
+from experiments.experiment import Asked, Report
+from experiments.report import Figures, Row
+
+SUBJECT = workloads.subject("embedding")
+MAKES = ("dmsim/fig15",)
+#: Machine, its second node, and the change of queries a second with half of the pages there [%].
+MIXES = (("8468v-remote", "remote", "DDR-R", 29.0), ("8468v-asic", "cxl", "CXL-ASIC", 16.0))
+
+
+def measure(asked: Asked) -> Report:
+    """Half on each second memory, and all on it, over DDR-L alone."""
+    rows: list[Row] = []
+    notes = []
+    for machine, node, label, paper in MIXES[1 if asked.quick else 0 :]:
+        runs = workloads.Runs(asked, "embedding", machine)
+        local, half = (
+            runs.measure(options)["throughput"]
+            for options in (("--membind", "dram"), ("--interleave", f"dram,{node}"))
+        )
+        rows.append(workloads.row(f"half on {label} over DDR-L alone", paper, half, local, rank="gain"))
+        if not asked.quick:
+            alone = runs.measure(("--membind", node))["throughput"]
+            rows.append(workloads.row(f"all on {label} over DDR-L alone", None, alone, local))
+        notes.append(f"{machine}, DDR-L alone: {mean(local):,.0f} queries/s")
+    notes += [workloads.QUICK_NOTE] if asked.quick else []
+    table = Figures("CXL-DMSim figure 15a: embedding reduction by memory mix", rows, MAKES[0])
+    draw = partial(figure.bars, title="DLRM", y="queries a second over DDR-L alone [%]", pairs=table.pairs())
+    return Report([table], notes, draw)
