@@ -73,7 +73,7 @@ def test_the_folders_are_runs_that_diff_and_show_read(compared: Path, columns: A
 def test_what_is_no_run_is_refused(compared: Path, tmp_path: Path) -> None:
     for arguments in (("show", str(tmp_path)), ("diff", str(compared), str(compared / "dram"))):
         done = cxlab(*arguments)
-        assert done.returncode == 125 and "MCH019" in done.stderr
+        assert done.returncode == 125 and "MCH023" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -41,6 +42,15 @@ def test_every_stage_and_cause_is_explained(context: click.Context) -> None:
         known = {(meaning.word, meaning.text) for meaning in explain.everything()}
     assert {(name, text) for name, _, text in model.stages()} <= known
     assert set(model.causes()) <= known
+
+
+def test_a_code_names_one_error(context: click.Context) -> None:
+    with context:
+        codes = [
+            meaning.word for meaning in explain.everything() if re.fullmatch("[A-Z]{3}[0-9]{3}", meaning.word)
+        ]
+    twice = sorted({code for code in codes if codes.count(code) > 1})
+    assert len(codes) > 50 and not twice
 
 
 def test_an_unknown_word_lists_words_that_look_like_it(context: click.Context) -> None:

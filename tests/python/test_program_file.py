@@ -46,5 +46,5 @@ def test_the_command_ends_with_127_and_leaves_no_folder(tmp_path: Path, command:
     asked = [sys.executable, "-m", "cxlab", command, "--out", "out", "--", "no-such-program"]
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 127
-    assert "cxlab: MCH018: no-such-program: not found in " in done.stderr
+    assert "cxlab: MCH022: no-such-program: not found in " in done.stderr
     assert not (tmp_path / "out").exists()

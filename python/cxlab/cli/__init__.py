@@ -46,6 +46,7 @@ SECTIONS = {
         "machines": "cxlab.cli.machines",
         "query": "cxlab.cli.query",
         "report": "cxlab.cli.report",
+        "report-bug": "cxlab.cli.report_bug",
     },
 }
 COMMANDS = {name: module for section in SECTIONS.values() for name, module in section.items()}

@@ -9,7 +9,7 @@ import click
 from cxlab.cli import comparison
 from cxlab.cli.output_file import json_option
 from cxlab.compare.slowdown import Column
-from cxlab.run.errors import NoFinishedRun
+from cxlab.run.errors import NoRun
 from cxlab.run.results import finished
 from cxlab.run.results.finished import Finished
 
@@ -39,7 +39,7 @@ def _column(run: Finished, other: Finished) -> Column:
     """A run, called by what it does not share with the other one."""
     result = run.result
     if result is None or result.simulated_seconds <= 0:
-        raise NoFinishedRun(f"{run.folder} has no time to compare: nothing was timed")
+        raise NoRun(f"{run.folder} has no time to compare: nothing was timed")
     differs = [
         mine
         for mine, others in ((run.machine, other.machine), (run.placement, other.placement))

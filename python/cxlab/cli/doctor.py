@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from rich.table import Table
 
 from cxlab import model, output
 from cxlab.error import MachineError
@@ -104,6 +105,13 @@ def command(fix: bool) -> int:
             kernel_image.ensure()
         except MachineError as error:
             click.echo(f"cxlab: {error}", err=True)
+    table, lacking = state()
+    output.console().print(table)
+    return 1 if lacking else 0
+
+
+def state() -> tuple[Table, int]:
+    """Check every requirement: a row for each, and how many are missing."""
     table = output.table(("requirement", "state", "found", "how to get it"), left=0, fold=4)
     lacking = 0
     for name, check in REQUIREMENTS.items():
@@ -115,5 +123,4 @@ def command(fix: bool) -> int:
             row = ("[red]missing[/]", "", error.args[0])
         lacking += "missing" in row[0]
         table.add_row(name, *row)
-    output.console().print(table)
-    return 1 if lacking else 0
+    return table, lacking

@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Console
 
 from cxlab.cli import figures
-from cxlab.run.errors import NoFinishedRun
+from cxlab.run.errors import NoRun
 from cxlab.run.results import finished
 
 
@@ -27,7 +27,7 @@ def command(run: Path, stats: bool) -> int:
     if not found.complete:
         click.echo(f"cxlab: {run} is not complete: {found.reason}", err=True)
     if found.result is None:
-        raise NoFinishedRun(f"{run} has no figures: it ran with --detail off")
+        raise NoRun(f"{run} has no figures: it ran with --detail off")
     whole = msgspec.structs.replace(found.result, statistics=found.statistics())
     console = Console(highlight=False, soft_wrap=True)
     figures.show(console, f"{found.machine}, {found.placement}", whole, everything=stats)

@@ -22,7 +22,7 @@ def report(folder: Path) -> Report:
     """Read the folder of a finished run.
 
     Raises:
-        NoFinishedRun: the folder has no finished run, or one of another version of CXLab.
+        NoRun: the folder has no finished run, or one of another version of CXLab.
 
     """
     configuration: dict[str, Any] = json.loads((folder / "config.json").read_bytes())

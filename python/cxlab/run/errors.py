@@ -8,14 +8,14 @@ from cxlab.error import MachineError
 class ProgramNotFound(MachineError):
     """The program to run is no file of this host."""
 
-    code = "MCH018"
+    code = "MCH022"
     status = 127
 
 
-class NoFinishedRun(MachineError):
-    """A folder that should hold a finished run does not."""
+class NoRun(MachineError):
+    """A folder that should hold a run does not, or the run has not ended."""
 
-    code = "MCH019"
+    code = "MCH023"
 
 
 class KernelImageError(MachineError):

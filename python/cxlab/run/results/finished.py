@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from cxlab.border import Part, RunResult
-from cxlab.run.errors import NoFinishedRun
+from cxlab.run.errors import NoRun
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Finished:
         """Every statistic, if the run has left them.
 
         Raises:
-            NoFinishedRun: the file is of an earlier CXLab.
+            NoRun: the file is of an earlier CXLab.
 
         """
         try:
@@ -40,14 +40,14 @@ class Finished:
             return None
         except msgspec.ValidationError as error:
             where = self.folder / "statistics.json"
-            raise NoFinishedRun(f"{where} is of another CXLab ({error}); run the program again") from None
+            raise NoRun(f"{where} is of another CXLab ({error}); run the program again") from None
 
 
 def read(folder: Path) -> Finished:
     """Read a run's folder.
 
     Raises:
-        NoFinishedRun: it holds no run, one that has not ended, or one of an earlier CXLab.
+        NoRun: it holds no run, one that has not ended, or one of an earlier CXLab.
 
     """
     return of_summary(folder / "summary.json")
@@ -57,7 +57,7 @@ def of_summary(file: Path) -> Finished:
     """Read a run's summary: summary.json of its folder, or the file of `cxlab run --json`.
 
     Raises:
-        NoFinishedRun: there is no such file, or it is no summary of this CXLab.
+        NoRun: there is no such file, or it is no summary of this CXLab.
 
     """
     document = _summary(file)
@@ -66,7 +66,7 @@ def of_summary(file: Path) -> Finished:
         try:
             result = msgspec.convert(document, type=RunResult)
         except msgspec.ValidationError as error:
-            raise NoFinishedRun(f"{file} is of another CXLab ({error}); run the program again") from None
+            raise NoRun(f"{file} is of another CXLab ({error}); run the program again") from None
     return Finished(
         folder=file.parent,
         result=result,
@@ -85,9 +85,9 @@ def _summary(file: Path) -> dict[str, Any]:
         document = json.loads(file.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         why = "its run has not ended" if (folder / "config.json").exists() else "no run has ended there"
-        raise NoFinishedRun(f"{folder}: {why}; valid: the folder that `cxlab run` names at its end") from None
+        raise NoRun(f"{folder}: {why}; valid: the folder that `cxlab run` names at its end") from None
     except (OSError, ValueError) as error:
-        raise NoFinishedRun(f"{file} cannot be read: {error}") from None
+        raise NoRun(f"{file} cannot be read: {error}") from None
     if not isinstance(document, dict):
-        raise NoFinishedRun(f"{file} is no summary of a run")
+        raise NoRun(f"{file} is no summary of a run")
     return document
