@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from cxlab import model
+from cxlab.cli import plan as plan_command
 from cxlab.cli import report as command
 from cxlab.cli import sweep as sweep_command
+from cxlab.plan.abstract_cost_model import AbstractCost
 from cxlab.report import causes
 from pyarrow import parquet
 from pyarrow import table as columns
@@ -176,6 +178,54 @@ def test_a_sweep_with_curves_beside_silicon(
     # EuroSys'24: the A1000 with one thread, idle and peak, are rows of validation/points.toml.
     assert "A1000-idle-1" in text and "Loaded latency" in text and "Topology of spr-a1000" in text
     assert "3 of 3 runs are finished" in browser.find_element(By.TAG_NAME, "header").text
+
+
+def set_slider(browser: webdriver.Chrome, name: str, value: float) -> None:
+    """Move a slider as a user does: the page hears of it."""
+    script = (
+        "const s = document.querySelector(`input[name='${arguments[0]}']`); "
+        "s.value = arguments[1]; s.dispatchEvent(new Event('input', {bubbles: true}));"
+    )
+    browser.execute_script(script, name, value)
+
+
+def shown(browser: webdriver.Chrome, name: str) -> str:
+    value: str = browser.execute_script(f"return document.querySelector('output[name={name}]').value")
+    return value
+
+
+def test_the_cost_model_as_a_form(tmp_path: Path, browser: webdriver.Chrome) -> None:
+    page = tmp_path / "cost.html"
+    asked = ["cost", "--r-d", "10", "--r-c", "8 in 6..9", "--c", "2", "--r-t", "1.1", "--html", str(page)]
+    done = CliRunner().invoke(plan_command.command, asked)
+    assert done.exit_code == 0, done.output
+    browser.get(page.as_uri())
+    assert complaints(browser) == []
+    # EuroSys'24, section 6: 67.29 % of the servers, 25.98 % less.
+    assert "67.29 %" in shown(browser, "verdict") and "25.98 % less" in shown(browser, "verdict")
+    ends = [AbstractCost(10, r_c, 2, 1.1).tco_saving for r_c in (6, 9)]
+    assert shown(browser, "ends") == (
+        f"At the ends of all intervals the saving is {100 * ends[0]:.2f} % to {100 * ends[1]:.2f} %."
+    )
+    # The browser's equations are those of the model, at other points as well.
+    for r_d, r_c, c, r_t in ((5.0, 2.0, 4.0, 1.3), (15.0, 15.0, 0.5, 0.8), (3.0, 1.0, 1.0, 1.0)):
+        for key, value in (("r_d", r_d), ("c", c), ("r_t", r_t), ("r_c", r_c)):
+            for end in ("low", "high", "nominal"):
+                set_slider(browser, f"{key}-{end}", value)
+        model = AbstractCost(r_d, r_c, c, r_t)
+        saving = 100 * model.tco_saving
+        said = f"{saving:.2f} % less" if saving > 0 else f"{abs(saving):.2f} % more"
+        assert said in shown(browser, "verdict"), (r_d, r_c, c, r_t)
+        assert f"{100 * model.server_ratio:.2f} %" in shown(browser, "verdict")
+    # Outside of the model's domain there is a sentence, and no figure.
+    set_slider(browser, "r_c-nominal", 12.0)
+    assert "R_c is above R_d" in shown(browser, "verdict") and shown(browser, "ends") == ""
+    # A nominal value that is pushed takes the ends with it; the keyboard moves a slider.
+    slider = browser.find_element(By.NAME, "r_t-high")
+    before = float(slider.get_attribute("value") or "nan")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    assert float(slider.get_attribute("value") or "nan") > before
+    assert complaints(browser) == []
 
 
 def test_causes_add_up_in_the_chart(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from rich.progress import Progress
 
 from cxlab.cli.output_file import json_option
 from cxlab.error import Code, InputError
-from cxlab.output import write_json
+from cxlab.output import write_json, write_text
 from cxlab.plan import abstract_cost_model, spare_cores
 from cxlab.plan.applications import EXAMPLE, read_applications
 from cxlab.plan.assumption import Assumption, Origin, Provenance
@@ -119,6 +119,13 @@ def command() -> None:
 @click.option(
     "--draws", type=click.IntRange(1), default=5000, show_default=True, help="Number of random draws."
 )
+@click.option(
+    "--html",
+    "html_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write one HTML file with a slider for each input; it needs no network.  Example: cost.html",
+)
 @price_options
 @result_options
 def cost(
@@ -132,6 +139,7 @@ def cost(
     servers: int | None,
     working_set: str | None,
     draws: int,
+    html_file: Path | None,
     prices: str | None,
     settings: tuple[str, ...],
     json_file: Path | None,
@@ -154,6 +162,11 @@ def cost(
     report = CostReport(study, draws, seed)
     _fleet(report, servers, dram, working_set)
     _leave(report.write_plots, report.as_json, plot_folder, json_file)
+    if html_file is not None:
+        from cxlab.report import of_cost, page
+
+        write_text(html_file, page.html(of_cost.report(report)))
+        click.echo(f"wrote {html_file}", err=True)
     report.print(Console())
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 from cxlab.report.chart import Cell, Chart
+from cxlab.report.cost_form import CostForm
 from cxlab.report.topology import Topology
 
 STYLE = """
@@ -22,6 +23,7 @@ a, summary, label { color: #124c7c; } a:focus, summary:focus, input:focus { outl
 nav ul { display: flex; flex-wrap: wrap; gap: 1rem; list-style: none; padding: 0; }
 figure { margin: 1rem 0; }
 .plot { height: 26rem; }
+form.cost fieldset { margin-bottom: .5rem; } form.cost output { font-variant-numeric: tabular-nums; }
 fieldset { border: 1px solid #767676; display: flex; flex-wrap: wrap; gap: .2rem 1rem; }
 table { border-collapse: collapse; }
 th, td { border: 1px solid #767676; padding: .2rem .5rem; text-align: left; }
@@ -53,6 +55,10 @@ class Facts:
     rows: Sequence[Sequence[Cell]]
 
 
+#: What a page can show.
+Part = Facts | Chart | Topology | CostForm
+
+
 @dataclass(frozen=True)
 class Report:
     """What the page shows, in its order."""
@@ -60,7 +66,7 @@ class Report:
     title: str
     #: one or two sentences first
     summary: str
-    parts: Sequence[Facts | Chart | Topology]
+    parts: Sequence[Part]
 
 
 def html(report: Report) -> str:
@@ -85,16 +91,18 @@ def html(report: Report) -> str:
 """
 
 
-def _title(part: Facts | Chart | Topology) -> str:
+def _title(part: Part) -> str:
     return f"Topology of {part.machine}" if isinstance(part, Topology) else part.title
 
 
-def _section(name: str, part: Facts | Chart | Topology) -> str:
+def _section(name: str, part: Part) -> str:
     match part:
         case Facts():
             inner = _table(part.headings, part.rows)
         case Chart():
             inner = _chart(name, part)
+        case CostForm():
+            inner = part.html()
         case Topology():
             words = "".join(f"<li>{escape(sentence)}</li>" for sentence in part.words())
             drawing = f'<div class="wide topology">{part.svg()}</div>'
