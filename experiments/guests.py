@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +14,9 @@ from cxlab.border import RunResult
 from cxlab.error import Code, InputError
 from msgspec import Struct
 
+#: linux/prctl.h
+PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -36,6 +41,11 @@ def build(folder: Path, name: str) -> Path:
     return program
 
 
+def _die_with_experiment() -> None:
+    """Have the kernel end this command, as Ctrl-C does, when the experiment is killed."""
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
 def cxlab(*arguments: str | Path) -> str:
     """Run one command of ``cxlab``: its standard output.
 
@@ -44,7 +54,9 @@ def cxlab(*arguments: str | Path) -> str:
 
     """
     command = [sys.executable, "-m", "cxlab", *map(str, arguments)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, preexec_fn=_die_with_experiment
+    )
     if done.returncode != 0:
         said = f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
         raise InputError(Code.EXPERIMENT, f"cxlab {arguments[0]}", said, "a run that ends with status 0")

@@ -78,3 +78,24 @@ def response_fifo(depth: int) -> AskedMachine:
     credits = ("root_port.drs_credits", "root_port.ndr_credits", "device.req_credits", "device.rwd_credits")
     above = (*credits, "device.read_queue", "device.write_queue")
     return AskedMachine(BASE, (*fifos, *(f"{device}.{key}={max(64, 2 * depth)}" for key in above)))
+
+
+def cz120_slice() -> AskedMachine:
+    """A twelfth of 9754-cz120, for guests of eight processors: what about eight of its 128 cores have.
+
+    ::
+
+        DDR5   1 of 12 channels         LLC   1 of 16 slices, which eight cores share on silicon too
+        CXL    2 lanes of a module's 8, a quarter of one module; a twelfth of four is a third of one
+
+    On two lanes the flits of a message take longer than the device's latency: they come on top of it.
+    """
+    settings = (
+        "host.llc.slices=1",
+        "nodes.dram.memory.detailed.channels=1",
+        "nodes.cxl.interleave.devices=1",
+        "nodes.cxl.device.link.lanes=x2",
+        "nodes.cxl.device.link.wire_time=on top",
+        "nodes.cxl.device.rated.bandwidth=9 GB/s",
+    )
+    return AskedMachine("9754-cz120", settings)

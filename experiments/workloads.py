@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import click
+from cxlab.asked_machine import settings_of
 from cxlab.cli.workload import find
 from cxlab.workload import repeats
 
@@ -64,7 +65,9 @@ class Runs:
         given = [
             word for name, value in {**self.values, **more}.items() for word in ("--with", f"{name}={value}")
         ]
-        arguments = [self.workload, "--size", size, "--machine", self.machine, *given, *placement]
+        machine = ["--machine", str(self.machine)]
+        machine += [word for setting in settings_of(self.machine) for word in ("--set", setting)]
+        arguments = [self.workload, "--size", size, *machine, *given, *placement]
         arguments += ["--seeds", str(seeds)]
         source = json.dumps([arguments, *_files(self.workload)])
         key = f"{self.workload}-{hashlib.sha256(source.encode()).hexdigest()[:16]}"

@@ -1,7 +1,7 @@
 """Write a Redis dump with YCSB's records: `data.py FOLDER records=N seed=N ...` makes FOLDER/dump.rdb.
 
 A record is a hash of ten fields of a hundred letters, as YCSB's Redis binding inserts it. A sorted set has
-the names of all records. Redis reads the dump when it starts, which is far quicker than to be sent the records.
+the names of all records. Redis reads the dump when it starts, which is far quicker than requests.
 Format: Redis' rdb.h, version 9 (types 4, a hash, and 5, a sorted set with scores as doubles).
 """
 

@@ -70,11 +70,13 @@ class Document(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     flags: list[str] = []
     #: a Python file that writes the data into a folder
     data: str | None = None
+    #: values that the data depends on; `seed` is one if each seed has data of its own
+    data_of: list[str] = []
     #: Debian package -> how its version begins
     debian: dict[str, str] = {}
     #: PyPI package -> its version
     pypi: dict[str, str] = {}
-    #: files of the folder that only the script reads
+    #: other files of the folder that the script and the data need
     files: list[str] = []
 
 
@@ -190,6 +192,12 @@ def _faults(workload: Workload) -> list[tuple[str, str, str]]:
             faults.append(
                 (f"sizes.{name}", f"has {', '.join(size.values)}", f"as other sizes: {', '.join(keys)}")
             )
+    known = {*document.parameters, *(keys or ()), "seed"}
+    faults += [
+        ("data_of", f"{name} is no value", ", ".join(sorted(known)))
+        for name in document.data_of
+        if name not in known
+    ]
     for name in (*document.parameters, *(keys or ())):
         if not name.isidentifier() or name.upper() == name or name in ("seed", *RESERVED):
             faults.append((name, "is no name of a parameter", "a word in small letters, other than seed"))

@@ -1,16 +1,18 @@
 """What a workload needs on this host before it runs: packages, its program, its data.
 
-Program and data are kept in the cache (`cxlab.run.guest.cache`), under a hash of all that they are made from.
+Debian's packages must be installed. Those of PyPI are fetched into a folder of the workload's own, so they
+change nothing of this environment. That folder, program and data are kept in the cache
+(`cxlab.run.guest.cache`), under a hash of all that they are made from.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
 from cxlab.error import Code, InputError
@@ -27,6 +29,8 @@ class Prepared:
 
     build: Path
     data: Path | None
+    #: packages of PyPI
+    python: Path | None
 
     def variables(self, workload: Workload, values: Mapping[str, Value], seed: int) -> dict[str, str]:
         """The script's variables: each value, the seed, and where things are."""
@@ -37,6 +41,7 @@ class Prepared:
             "WORKLOAD_FOLDER": str(workload.folder),
             "WORKLOAD_DATA": str(self.data) if self.data is not None else "",
             "WORKLOAD_PYTHON": sys.executable,
+            **_python_path(self.python),
         }
 
 
@@ -59,26 +64,12 @@ def missing(workload: Workload) -> list[str]:
             found.append(f"Debian package {package} is not installed")
         elif not version.startswith(begins):
             found.append(f"Debian package {package} is {version}, not {begins}*")
-    for package, wanted in workload.document.pypi.items():
-        try:
-            version = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found.append(f"PyPI package {package} is not installed")
-        else:
-            if version != wanted:
-                found.append(f"PyPI package {package} is {version}, not {wanted}")
     return found
 
 
 def install_command(workload: Workload) -> str:
-    """What gets the packages."""
-    document, steps = workload.document, []
-    if document.debian:
-        steps.append("apt-get install --no-install-recommends " + " ".join(document.debian))
-    if document.pypi:
-        wanted = " ".join(f"{name}=={version}" for name, version in document.pypi.items())
-        steps.append(f"{sys.executable} -m pip install {wanted}")
-    return " && ".join(steps)
+    """What gets Debian's packages."""
+    return "apt-get install --no-install-recommends " + " ".join(workload.document.debian)
 
 
 def prepare(workload: Workload, values: Mapping[str, Value], seed: int) -> Prepared:
@@ -96,7 +87,26 @@ def prepare(workload: Workload, values: Mapping[str, Value], seed: int) -> Prepa
             "the packages of its workload.toml",
             f"run scripts/setup workloads, or: {install_command(workload)}",
         )
-    return Prepared(_build(workload), _data(workload, values, seed))
+    python = fetched(workload)
+    return Prepared(_build(workload), _data(workload, values, seed, python), python)
+
+
+def fetched(workload: Workload) -> Path | None:
+    """The folder with the packages of PyPI, which pip fills the first time; None: it needs none."""
+    wanted = [f"{name}=={version}" for name, version in workload.document.pypi.items()]
+    if not wanted:
+        return None
+    quiet = ["--quiet", "--disable-pip-version-check", "--no-input"]
+
+    def fill(folder: Path) -> None:
+        command = [sys.executable, "-m", "pip", "install", *quiet, "--target", str(folder), *wanted]
+        _run(workload, "pypi", command)
+
+    return cache.entry(f"workloads/{workload.name}/pypi-{_hash(*(one.encode() for one in wanted))}", fill)
+
+
+def _python_path(python: Path | None) -> dict[str, str]:
+    return {} if python is None else {"PYTHONPATH": str(python)}
 
 
 def _hash(*parts: bytes) -> str:
@@ -106,9 +116,18 @@ def _hash(*parts: bytes) -> str:
     return found.hexdigest()[:20]
 
 
-def _run(workload: Workload, what: str, command: list[str]) -> None:
+def _run(
+    workload: Workload, what: str, command: list[str], variables: Mapping[str, str] | None = None
+) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=workload.folder)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=workload.folder,
+            env={**os.environ, **(variables or {})},
+        )
     except FileNotFoundError:
         found = f"{command[0]} is missing"
         raise InputError(
@@ -137,15 +156,17 @@ def _build(workload: Workload) -> Path:
     return cache.entry(f"workloads/{workload.name}/build-{name}", fill)
 
 
-def _data(workload: Workload, values: Mapping[str, Value], seed: int) -> Path | None:
+def _data(workload: Workload, values: Mapping[str, Value], seed: int, python: Path | None) -> Path | None:
     """The folder with the data; None: the program makes its own."""
     if workload.document.data is None:
         return None
     script = workload.folder / workload.document.data
-    arguments = [f"{name}={value}" for name, value in sorted({**values, "seed": seed}.items())]
-    name = _hash(script.read_bytes(), *(argument.encode() for argument in arguments))
+    all_values = {**values, "seed": seed}
+    arguments = [f"{name}={all_values[name]}" for name in sorted(workload.document.data_of)]
+    beside = [(workload.folder / name).read_bytes() for name in workload.document.files]
+    name = _hash(script.read_bytes(), *beside, *(argument.encode() for argument in arguments))
 
     def fill(folder: Path) -> None:
-        _run(workload, "data", [sys.executable, str(script), str(folder), *arguments])
+        _run(workload, "data", [sys.executable, str(script), str(folder), *arguments], _python_path(python))
 
     return cache.entry(f"workloads/{workload.name}/data-{name}", fill)
