@@ -1,0 +1,68 @@
+"""Data of workloads: hashes against known values, and TPC-H's answers, which a wrong cell does not pass."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from cxlab.workload import description, prepared
+from shipped import WORKLOADS
+
+
+@pytest.fixture(scope="module")
+def dump() -> ModuleType:
+    """workloads/redis-ycsb/data.py."""
+    spec = importlib.util.spec_from_file_location("redis_data", WORKLOADS / "redis-ycsb" / "data.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_hashes_are_those_of_ycsb_and_of_java(dump: ModuleType) -> None:
+    # YCSB's first record; "hello".hashCode() of Java, and the string whose hash is the least int.
+    assert dump.fnv_hash(0) == 6284781860667377211
+    assert dump.java_hash("hello") == 99162322
+    assert dump.java_hash("polygenelubricants") == -(2**31)
+
+
+def test_redis_reads_the_dump_whole(dump: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "dump.rdb").write_bytes(dump.dump(300, 1))
+    checked = subprocess.run(
+        ["redis-check-rdb", tmp_path / "dump.rdb"], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout
+    # 300 hashes and the sorted set of their names.
+    assert "301 keys read" in checked.stdout
+
+
+def test_an_answer_with_a_wrong_cell_is_none() -> None:
+    workload = description.load(WORKLOADS / "duckdb-tpch")
+    python = prepared.fetched(workload)
+    script = """
+import queries
+wanted = "name|sum|note\\nFRANCE|100.00|x\\nPERU|7.50|y\\n"
+right = [("FRANCE", 100.004, "x"), ("PERU", 7.5, "y")]
+assert queries.is_answer(right, wanted)
+for wrong in (
+    right[:1],
+    [*right, right[0]],
+    [right[1], right[0]],
+    [("FRANCE", 103.0, "x"), right[1]],
+    [("SPAIN", 100.0, "x"), right[1]],
+    [("FRANCE", 100.0), right[1]],
+):
+    assert not queries.is_answer(wrong, wanted), wrong
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"PYTHONPATH": f"{python}:{workload.folder}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

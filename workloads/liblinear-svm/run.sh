@@ -1,0 +1,1 @@
+exec "$WORKLOAD_BUILD/program" "$examples" "$features" "$nonzero" "$noise" "$seed"
