@@ -75,10 +75,11 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "crates/qemu-plugin": (
         "api arguments mode pages progress qemu",
         "decoded device poison registers turns",
-        "clock",
-        "stream::block stream::link stream::sync stream::warming",
+        "clock port",
+        "stream::block stream::bound stream::link stream::sync stream::warming",
         "stream::feed",
         "stream",
+        "stop",
         "callbacks counters idle invalidation named_line window",
         "accelerator region",
         "translate",

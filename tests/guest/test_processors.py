@@ -152,9 +152,40 @@ def test_processors_with_nothing_to_do_cost_nothing(programs: Path, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("options", "wanted"),
-    [(("--cpus", "9"), "valid: 1 to 8"), (("--skew", "2"), "valid: 100ns to 1ms")],
+    [(("--cpus", "49"), "valid: 1 to 48"), (("--skew", "2"), "valid: 100ns to 1ms")],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, options: tuple[str, ...], wanted: str) -> None:
     ran = Cxlab(tmp_path).run("true", options=options)
     assert ran.status == 125
     assert wanted in ran.stderr
+
+
+def test_twelve_processors_take_a_lock_one_after_the_other(programs: Path, tmp_path: Path) -> None:
+    """All twelve add to the count, lines come from other cores, and the same again is the same."""
+    cpus, turns = 12, 100
+    runs = []
+    for name in ("first", "again"):
+        (tmp_path / name).mkdir()
+        ran = Cxlab(tmp_path / name, "marker").run(
+            str(programs / "lock"), "spin", str(cpus), str(turns), options=["--cpus", str(cpus)]
+        )
+        assert ran.status == 0, ran.stderr
+        assert int(ran.stdout.split()[0]) == cpus * turns
+        assert ran.summary["cpus"] == cpus
+        assert sum(ran.summary["time"].values()) == pytest.approx(cpus * ran.summary["simulated_seconds"])
+        runs.append({key: ran.summary[key] for key in SIMULATED})
+    assert runs[0] == runs[1]
+    # All but the takings of one that finds its own line still there.
+    assert runs[0]["core"]["snoops"] >= cpus * turns / 2
+
+
+def test_many_processors_boot_in_a_time_that_goes_with_their_number(tmp_path: Path) -> None:
+    """A PAUSE once took a turn of all that had halted, and 16 processors five times what four do."""
+    seconds = {}
+    for cpus in (2, 12):
+        (tmp_path / str(cpus)).mkdir()
+        ran = Cxlab(tmp_path / str(cpus), "off").run("nproc", options=["--cpus", str(cpus)])
+        assert ran.status == 0, ran.stderr
+        assert int(ran.stdout) == cpus
+        seconds[cpus] = ran.summary["host_seconds"]["boot"]
+    assert seconds[12] <= 4 * seconds[2], seconds

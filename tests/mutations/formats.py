@@ -215,8 +215,8 @@ def _check(data: bytes) -> int:
 
 def trace(description: bytes) -> bytes:
     """A whole trace without records."""
-    closing = (15 << 3 | 1).to_bytes(8, "little") + (1).to_bytes(8, "little")
-    header = b"CXLTRACE" + (7).to_bytes(4, "little") + len(description).to_bytes(4, "little")
+    closing = (15 << 6 | 1).to_bytes(8, "little") + (1).to_bytes(8, "little")
+    header = b"CXLTRACE" + (8).to_bytes(4, "little") + len(description).to_bytes(4, "little")
     # A frame of one raw block (RFC 8878, 3.1.1).
     frame = b"\x28\xb5\x2f\xfd\x20\x10" + (len(closing) << 3 | 1).to_bytes(3, "little") + closing
     return header + description + _check(description).to_bytes(8, "little") + frame

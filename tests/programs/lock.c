@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
     void *(*theirs)(void *) = strcmp(kind, "ring") == 0 ? produce : add;
     polite = strcmp(kind, "hard") != 0;
     threads = strtoull(argv[argc - 2], 0, 0), times = strtoull(argv[argc - 1], 0, 0);
-    pthread_t others[8];
+    pthread_t others[64];
     for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, theirs, (void *)i);
     REGION_BEGIN;
     const uint64_t first = __rdtsc();

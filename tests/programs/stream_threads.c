@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     char *all = aligned_alloc(2 << 20, (3 * bytes + (2 << 20) - 1) & ~((size_t)(2 << 20) - 1));
     double **arrays[] = {&a, &b, &c};
     for (size_t i = 0; i < 3; i++) *arrays[i] = memset(all + i * bytes, (int)i, bytes);
-    pthread_t others[8];
+    pthread_t others[64];
     REGION_BEGIN;
     for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, work, (void *)i);
     work(0);

@@ -1,7 +1,7 @@
 //! One record: sixteen bytes, a closed set of kinds.
 //!
 //! ```text
-//!   word 0: | ...fields of the kind... | kind (4 bits) | vCPU (3 bits) |      word 1: address, time or number
+//!   word 0: | ...fields of the kind... | kind (4 bits) | vCPU (6 bits) |      word 1: address, time or number
 //! ```
 //!
 //! A `Define` is followed by the block's bytes, padded to whole records. Not carried: register values, the
@@ -24,7 +24,7 @@ impl Vcpu {
     /// From [`Vcpu::MOST`] on.
     #[must_use]
     pub const fn new(index: usize) -> Vcpu {
-        assert!(index < Vcpu::MOST, "a machine has at most 8 vCPUs");
+        assert!(index < Vcpu::MOST, "a machine has at most 64 vCPUs");
         Vcpu(index as u8)
     }
 
@@ -62,9 +62,20 @@ pub enum Marker {
     ProgramEnd,
     /// a program in the guest asks for the machine's counters
     Counters,
+    /// the program has printed the text that detail begins with; the stream tells it as `RegionBegin`
+    FromOutput,
 }
 
 impl Marker {
+    const ALL: [Marker; 6] = [
+        Marker::RegionBegin,
+        Marker::RegionEnd,
+        Marker::ProgramStart,
+        Marker::ProgramEnd,
+        Marker::Counters,
+        Marker::FromOutput,
+    ];
+
     /// Bytes of a marker instruction.
     pub const LENGTH: usize = 8;
 
@@ -77,14 +88,13 @@ impl Marker {
             Marker::ProgramStart => 0x100,
             Marker::ProgramEnd => 0x101,
             Marker::Counters => 0x102,
+            Marker::FromOutput => 0x103,
         }
     }
 
     #[must_use]
     pub fn from_id(id: u16) -> Option<Marker> {
-        [Marker::RegionBegin, Marker::RegionEnd, Marker::ProgramStart, Marker::ProgramEnd, Marker::Counters]
-            .into_iter()
-            .find(|marker| marker.id() == id)
+        Marker::ALL.into_iter().find(|marker| marker.id() == id)
     }
 
     /// The marker that an instruction's bytes are, if they are one.
@@ -144,7 +154,7 @@ pub enum Record {
     Page { page: PageId, size: PageSize, pcid: u16, global: bool, upper: bool, reads: u8 },
     /// The instruction invalidates translations: mov to CR3 or CR4, invlpg, invpcid.
     Invalidate { instruction: u16, forget: Forget },
-    /// A phase of a sampled run begins, at this position of its schedule (below 2^45); in the one before, where nothing
+    /// A phase of a sampled run begins, at this position of its schedule (below 2^42); in the one before, where nothing
     /// was timed, all were idle for so long [ps].
     Sample { phase: Phase, position: u64, idle_ps: u64 },
     /// Nothing more will come.
@@ -170,7 +180,7 @@ pub struct MemoryAccess {
 /// Records behind a [`Record::Page`]: the addresses of the entries, and a word that is 0.
 const MAPPING_RECORDS: usize = (Mapping::MOST_READS * 8).div_ceil(RECORD_BYTES);
 
-const VCPU_BITS: u32 = 3;
+pub(crate) const VCPU_BITS: u32 = 6;
 const KIND_BITS: u32 = 4;
 const KIND: u64 = (1 << KIND_BITS) - 1;
 const PAGE_BITS: u32 = 12;
@@ -192,7 +202,7 @@ mod kind {
     pub const HALT: u64 = 12;
     pub const WAKE: u64 = 13;
     pub const PAGE: u64 = 14;
-    /// 15 << 3 alone is an answer in a trace: this kind always has a bit above it
+    /// This kind alone, of vCPU 0, is an answer in a trace: an invalidation always has a bit above it
     pub const INVALIDATE: u64 = 15;
     /// 0 alone is no record: a phase always has a bit above it
     pub const SAMPLE: u64 = 0;

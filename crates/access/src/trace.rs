@@ -9,6 +9,8 @@
 //! A trace is read twice. The first pass compares the checksums and looks for the closing. A trace of version 6 has neither
 //! closing nor check, so its completeness is unknown.
 //!
+//! A trace of version 6 or 7 has three bits for a record's vCPU in place of six: the reader widens each record.
+//!
 //! The reader counts the records behind a `Define`: they hold code, which can look like any other entry.
 //!
 //! A replay through the same machine gives the same answers, bit for bit. The file holds the answers to compare with.
@@ -19,18 +21,22 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::record::Record;
+use crate::record::{Record, VCPU_BITS};
 use crate::words::{RECORD_BYTES, Words};
 use read_ahead::{ReadAhead, words};
 
 const MAGIC: &[u8; 8] = b"CXLTRACE";
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
+/// The first version whose records name 64 vCPUs. Before, a record had [`NARROW_BITS`] for its vCPU.
+const WIDE: u32 = 8;
+const NARROW_BITS: u32 = 3;
 /// The oldest version that is read: without closing, and without the description's check.
 const WITHOUT_CLOSING: u32 = 6;
 /// The first word of an answer: kind 15 and nothing above it, which no record has.
-const ANSWER: u64 = 15 << 3;
+const ANSWER: u64 = ANSWER_KIND << VCPU_BITS;
+const ANSWER_KIND: u64 = 15;
 /// The first word of the closing, which is no record and no answer either.
-const CLOSING: u64 = 15 << 3 | 1;
+const CLOSING: u64 = ANSWER | 1;
 
 /// Bytes of a frame that the first pass looks at at once: whole records.
 const SURVEYED: usize = RECORD_BYTES << 12;
@@ -43,7 +49,7 @@ pub enum TraceError {
     #[error("TRC002: {path} is no CXLab trace (it begins with {found:02x?})")]
     Foreign { path: PathBuf, found: [u8; 8] },
     #[error(
-        "TRC003: {path} is a trace of version {found}, this CXLab reads versions {WITHOUT_CLOSING} and {VERSION}: record it again"
+        "TRC003: {path} is a trace of version {found}, this CXLab reads versions {WITHOUT_CLOSING} to {VERSION}: record it again"
     )]
     Version { path: PathBuf, found: u32 },
     #[error("TRC004: {path} is damaged or cut short after {records} records: {cause}")]
@@ -130,6 +136,8 @@ pub struct TraceReader {
     description: String,
     ahead: ReadAhead,
     completeness: Completeness,
+    /// records have [`NARROW_BITS`] for their vCPU
+    narrow: bool,
     /// entries read, and entries that there are
     records: u64,
     entries: u64,
@@ -165,7 +173,19 @@ impl TraceReader {
         let ahead = zstd::Decoder::new(file).and_then(ReadAhead::new).map_err(damaged)?;
         let (buffer, position) = (Vec::new(), 0);
         let path = path.into();
-        Ok(TraceReader { path, description, ahead, completeness, records: 0, entries, payload: 0, buffer, position })
+        let narrow = version < WIDE;
+        Ok(TraceReader {
+            path,
+            description,
+            ahead,
+            completeness,
+            narrow,
+            records: 0,
+            entries,
+            payload: 0,
+            buffer,
+            position,
+        })
     }
 
     /// Whether the recording has all that happened.
@@ -186,16 +206,20 @@ impl TraceReader {
         if self.records == self.entries || (self.position == self.buffer.len() && !self.refill()?) {
             return Ok(None);
         }
-        let words = self.buffer[self.position];
+        let mut words = self.buffer[self.position];
         self.position += 1;
         self.records += 1;
         if self.payload > 0 {
             self.payload -= 1;
-        } else if words[0] == ANSWER {
-            return Ok(Some(Entry::Answer(words[1])));
-        } else {
-            self.payload = Record::payload_of(words);
+            return Ok(Some(Entry::Words(words)));
         }
+        if self.narrow {
+            words = widened(words);
+        }
+        if words[0] == ANSWER {
+            return Ok(Some(Entry::Answer(words[1])));
+        }
+        self.payload = Record::payload_of(words);
         Ok(Some(Entry::Words(words)))
     }
 
@@ -209,6 +233,12 @@ impl TraceReader {
     fn damaged(&self, cause: String) -> TraceError {
         TraceError::Damaged { path: self.path.clone(), records: self.records, cause }
     }
+}
+
+/// A record or an answer of a trace that has [`NARROW_BITS`] for the vCPU, as this version has it.
+fn widened([first, second]: Words) -> Words {
+    let vcpu = first & ((1 << NARROW_BITS) - 1);
+    [first >> NARROW_BITS << VCPU_BITS | vcpu, second]
 }
 
 /// The check of a description: FNV-1a of 64 bits (Fowler, Noll and Vo; IETF draft-eastlake-fnv).
@@ -271,7 +301,8 @@ fn survey(file: &File, version: u32, path: &Path) -> Result<(u64, Completeness),
     }
     let [first, second] = words(&last);
     let entries = records.saturating_sub(1);
-    if records == 0 || first != CLOSING || second >> 1 != entries {
+    let closing = if version < WIDE { ANSWER_KIND << NARROW_BITS | 1 } else { CLOSING };
+    if records == 0 || first != closing || second >> 1 != entries {
         return Err(TraceError::Cut { path: path.into(), records });
     }
     Ok((entries, if second & 1 == 1 { Completeness::Whole } else { Completeness::CutShort }))

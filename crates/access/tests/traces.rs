@@ -41,7 +41,7 @@ fn what_is_recorded_is_read() {
 fn code_that_looks_like_an_answer_is_code() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.trace");
-    let code = [15 << 3, 0];
+    let code = [15 << 6, 0];
     let mut writer = TraceWriter::new(std::fs::File::create(&path).unwrap(), &path, "machine x").unwrap();
     writer.words(Record::Define { block: BlockId(0), pc: 0x1000, length: 1 }.encode(Vcpu::default())).unwrap();
     writer.words(code).unwrap();
@@ -139,10 +139,12 @@ fn a_trace_of_version_6_is_read_and_does_not_say_whether_it_is_whole() {
     old.extend(6u32.to_le_bytes());
     old.extend(9u32.to_le_bytes());
     old.extend(b"machine x");
-    let words = Record::Block { block: BlockId(3), from: 0 }.encode(Vcpu::default());
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let words = Record::Block { block: BlockId(3), from: 0 }.encode(Vcpu::new(5));
+    // Three bits for the vCPU, in place of six, and so in an answer.
+    let entries = [[words[0] >> 6 << 3 | 5, words[1]], [15 << 3, 77]];
+    let bytes: Vec<u8> = entries.iter().flatten().flat_map(|word: &u64| word.to_le_bytes()).collect();
     old.extend(zstd::encode_all(&bytes[..], 1).unwrap());
     std::fs::write(&path, &old).unwrap();
-    assert_eq!(read(&path).unwrap(), [Entry::Words(words)]);
+    assert_eq!(read(&path).unwrap(), [Entry::Words(words), Entry::Answer(77)]);
     assert_eq!(TraceReader::open(&path).unwrap().completeness(), Completeness::Unknown);
 }

@@ -89,6 +89,12 @@ unsafe extern "C" {
         counter: Counter,
         immediate: u64,
     );
+    pub fn qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+        instruction: *mut Instruction,
+        operation: c_int,
+        counter: Counter,
+        immediate: u64,
+    );
     pub fn qemu_plugin_register_vcpu_insn_exec_cb(
         instruction: *mut Instruction,
         callback: ExecutionCallback,

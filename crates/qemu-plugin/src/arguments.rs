@@ -1,7 +1,9 @@
-//! The plugin's arguments: `ring=<fd>,model=<fd>,detail=all|marker|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`,
-//! `sample=<detail>:<warm>:<every>:<seed>`, `warmup=program` and `counters=<port>`.
+//! The plugin's arguments: `ring=<fd>,model=<fd>,detail=all|marker|output|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`,
+//! `sample=<detail>:<warm>:<every>:<seed>`, `warmup=program`, `counters=<port>`, `until=<ps>`, `until_idle=<ps>` and
+//! `control=<port>`.
 
 use std::os::fd::RawFd;
+use std::str::FromStr;
 
 use cxlab_access::{Schedule, Vcpu};
 
@@ -12,6 +14,8 @@ pub enum Detail {
     All,
     /// those between region markers
     Marker,
+    /// all from a text in the program's output to its end
+    Output,
     /// none: the guest runs functionally
     Off,
 }
@@ -34,6 +38,17 @@ pub enum Idle {
     Pace,
 }
 
+/// When a run ends before its program does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// after so much simulated time [ps]
+    pub until_ps: Option<u64>,
+    /// when no program has executed an instruction for so long [ps]
+    pub until_idle_ps: Option<u64>,
+    /// number of the serial port that brings the supervisor's request to stop the program
+    pub control: Option<u16>,
+}
+
 /// What the supervisor asks of the plugin.
 #[derive(Clone, Debug)]
 pub struct Arguments {
@@ -51,7 +66,7 @@ pub struct Arguments {
     pub windows: u32,
     /// poisoned lines: window, and how far into it [bytes]
     pub poison: Vec<(u32, u64)>,
-    /// vCPUs, 1 to 8
+    /// vCPUs, 1 to 64
     pub vcpus: usize,
     /// how far a vCPU may be ahead of the one that is most behind [ps]
     pub skew_ps: u64,
@@ -60,11 +75,12 @@ pub struct Arguments {
     pub warm_up: WarmUp,
     /// number of the serial port that the model answers a program in, if there is one
     pub counters: Option<u16>,
+    pub bounds: Bounds,
 }
 
-const VALID: &str = "ring=<fd>, model=<fd>, detail=all|marker|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, \
-                     poison=<window>:<bytes>, vcpus=<1 to 8>, skew=<ps>, counters=<port>, \
-                     sample=<detail>:<warm>:<every>:<seed>, warmup=program";
+const VALID: &str = "ring=<fd>, model=<fd>, detail=all|marker|output|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, \
+                     poison=<window>:<bytes>, vcpus=<1 to 64>, skew=<ps>, counters=<port>, \
+                     sample=<detail>:<warm>:<every>:<seed>, warmup=program, until=<ps>, until_idle=<ps>, control=<port>";
 
 impl Arguments {
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
@@ -72,7 +88,7 @@ impl Arguments {
         let (mut step_ps, mut idle, mut windows) = (1000, Idle::Jump, 0);
         let (mut vcpus, mut skew_ps, mut counters) = (1, 2_000_000, None);
         let mut poison = Vec::new();
-        let (mut sample, mut warm_up) = (None, WarmUp::None);
+        let (mut sample, mut warm_up, mut bounds) = (None, WarmUp::None, Bounds::default());
         for word in words {
             let refuse = || format!("`{word}` is no argument; valid: {VALID}");
             let (key, value) = word.split_once('=').ok_or_else(refuse)?;
@@ -81,9 +97,10 @@ impl Arguments {
                 ("model", fd) => model = Some(fd.parse().map_err(|_| refuse())?),
                 ("detail", "all") => detail = Some(Detail::All),
                 ("detail", "marker") => detail = Some(Detail::Marker),
+                ("detail", "output") => detail = Some(Detail::Output),
                 ("detail", "off") => detail = Some(Detail::Off),
-                ("tsc", hz) => tsc_hz = Some(hz.parse().ok().filter(|hz| *hz > 0).ok_or_else(refuse)?),
-                ("step", ps) => step_ps = ps.parse().ok().filter(|ps| *ps > 0).ok_or_else(refuse)?,
+                ("tsc", hz) => tsc_hz = Some(above_zero(hz).ok_or_else(refuse)?),
+                ("step", ps) => step_ps = above_zero(ps).ok_or_else(refuse)?,
                 ("idle", "jump") => idle = Idle::Jump,
                 ("idle", "pace") => idle = Idle::Pace,
                 ("windows", count) => windows = count.parse().map_err(|_| refuse())?,
@@ -94,10 +111,13 @@ impl Arguments {
                 ("vcpus", count) => {
                     vcpus = count.parse().ok().filter(|n| (1..=Vcpu::MOST).contains(n)).ok_or_else(refuse)?;
                 }
-                ("skew", ps) => skew_ps = ps.parse().ok().filter(|ps| *ps > 0).ok_or_else(refuse)?,
+                ("skew", ps) => skew_ps = above_zero(ps).ok_or_else(refuse)?,
                 ("sample", numbers) => sample = Some(schedule(numbers).ok_or_else(refuse)?),
                 ("warmup", "program") => warm_up = WarmUp::Program,
-                ("counters", port) => counters = Some(port.parse().ok().filter(|port| *port > 0).ok_or_else(refuse)?),
+                ("counters", port) => counters = Some(above_zero(port).ok_or_else(refuse)?),
+                ("control", port) => bounds.control = Some(above_zero(port).ok_or_else(refuse)?),
+                ("until", ps) => bounds.until_ps = Some(above_zero(ps).ok_or_else(refuse)?),
+                ("until_idle", ps) => bounds.until_idle_ps = Some(above_zero(ps).ok_or_else(refuse)?),
                 _ => return Err(refuse()),
             }
         }
@@ -116,8 +136,13 @@ impl Arguments {
             sample,
             warm_up,
             counters,
+            bounds,
         })
     }
+}
+
+fn above_zero<T: FromStr + PartialOrd + Default>(text: &str) -> Option<T> {
+    text.parse().ok().filter(|number| *number > T::default())
 }
 
 fn schedule(numbers: &str) -> Option<Schedule> {
@@ -146,13 +171,18 @@ mod tests {
         assert_eq!(sampled.sample, Schedule::new(1, 2, 30, 4).ok());
         assert_eq!(sampled.warm_up, WarmUp::Program);
         assert_eq!(parse("ring=7,model=8,detail=all,tsc=1,counters=5").unwrap().counters, Some(5));
+        let bounded = parse("ring=7,model=8,detail=output,tsc=1,until=200,until_idle=30,control=1").unwrap();
+        assert_eq!(bounded.detail, Detail::Output);
+        let bounds = Bounds { until_ps: Some(200), until_idle_ps: Some(30), control: Some(1) };
+        assert_eq!(bounded.bounds, bounds);
         for (text, wanted) in [
+            ("ring=7,model=8,detail=all,tsc=1,until=0", "`until=0`"),
             ("ring=7,model=8,detail=all,tsc=1,sample=1:2:3", "`sample=1:2:3`"),
             ("ring=7,model=8,detail=all,tsc=1,sample=9:2:3:0", "`sample=9:2:3:0`"),
             ("model=8,detail=all,tsc=1", "`ring=` is missing"),
             ("ring=7,model=8,detail=some,tsc=1", "`detail=some` is no argument"),
             ("ring=7,model=8,detail=all,tsc=0", "`tsc=0`"),
-            ("ring=7,model=8,detail=all,tsc=1,vcpus=9", "`vcpus=9`"),
+            ("ring=7,model=8,detail=all,tsc=1,vcpus=65", "`vcpus=65`"),
             ("ring=7,model=8,detail=all,tsc=1,counters=0", "`counters=0`"),
             ("ring", "`ring` is no argument"),
         ] {

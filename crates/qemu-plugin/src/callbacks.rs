@@ -11,12 +11,12 @@ use cxlab_access::record::MemoryAccess;
 use crate::mode::Mode;
 use crate::qemu::{self, Cpu, functions};
 use crate::stream::{BlockData, with};
-use crate::{api, device, mode};
+use crate::{api, device, mode, stop};
 
 /// A block is entered by the only vCPU.
 pub unsafe extern "C" fn on_block(_vcpu: u32, data: *mut c_void) {
-    if mode::tells() {
-        with(|stream| stream.step(0, BlockData::of_pointer(data)));
+    if mode::tells() && with(|stream| stream.step(0, BlockData::of_pointer(data))) {
+        stop::is_over(0);
     }
 }
 
@@ -36,14 +36,14 @@ unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
     if !mode::tells() {
         return std::ptr::null_mut();
     }
-    with(|stream| {
-        let block = BlockData::of_pointer(data);
-        if mode::in_detail() && !stream.feed.may_enter(vcpu, block.id()) {
-            return qemu::cpu(vcpu);
-        }
-        stream.step(vcpu, block);
-        std::ptr::null_mut()
-    })
+    let block = BlockData::of_pointer(data);
+    if mode::in_detail() && !with(|stream| stream.feed.may_enter(vcpu, block.id())) {
+        return qemu::cpu(vcpu);
+    }
+    if with(|stream| stream.step(vcpu, block)) {
+        stop::is_over(vcpu);
+    }
+    std::ptr::null_mut()
 }
 
 /// An instruction of one of several reads the clock: the vCPU, if it is to leave before that.

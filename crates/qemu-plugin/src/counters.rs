@@ -7,14 +7,12 @@
 //! The interrupt is raised before the vCPU goes on and taken at its next block: at the same place in every run, and at the
 //! cost that a message in memory has. Outside of detail the model sees nothing, and nobody answers.
 
-use std::ffi::CString;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
-use crate::device;
 use crate::qemu::BigLock;
-use crate::stream;
+use crate::{port, stream};
 
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_micros(20);
@@ -23,8 +21,6 @@ const MOST_WAIT: Duration = Duration::from_secs(60);
 
 /// number of the port on its bus
 static PORT: OnceLock<u16> = OnceLock::new();
-/// the serial device in QEMU's object tree, once it was looked for
-static DEVICE: Mutex<Option<CString>> = Mutex::new(None);
 
 pub fn start(arguments: &Arguments) {
     if let Some(port) = arguments.counters {
@@ -35,27 +31,16 @@ pub fn start(arguments: &Arguments) {
 /// `tell` the model of the question, and stand still until the answer is in the port; nothing where there is no port.
 /// The caller is the vCPU's thread and does not hold the big lock.
 pub fn ask(tell: impl FnOnce()) {
-    let Some(port) = PORT.get() else { return };
-    // Virtio 1.2, 5.3.2: port n has its receive queue at 2 n + 2, behind port 0 and the control queues.
-    let queue = 2 * port + 2;
-    let before = received(queue);
+    let Some(&port) = PORT.get() else { return };
+    let received = || port::received(port, &BigLock::take());
+    let before = received();
     tell();
     let since = Instant::now();
-    while received(queue) == before {
+    while received() == before {
         if since.elapsed() > MOST_WAIT {
             eprintln!("cxlab plugin: the model has put no counters into port {port} within {MOST_WAIT:?}");
             stream::quit();
         }
         std::thread::sleep(PAUSE);
     }
-}
-
-/// Messages that the queue has received, modulo 2^16.
-fn received(queue: u16) -> Option<u16> {
-    let lock = BigLock::take();
-    let mut device = DEVICE.lock().expect("nobody panics with it");
-    if device.is_none() {
-        *device = device::devices(&lock).into_iter().find(|(name, _)| name == "virtio-serial").map(|(_, path)| path);
-    }
-    device::status(device.as_deref()?, queue, &lock).map(|(_, used)| used)
 }

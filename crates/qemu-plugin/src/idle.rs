@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::arguments::Idle;
 use crate::mode::Mode;
 use crate::qemu::{self, BigLock, Cpu};
-use crate::{clock, device, mode, stream, turns};
+use crate::{clock, device, mode, stop, stream, turns};
 
 static HALTED: Mutex<bool> = Mutex::new(false);
 static WAKE: Condvar = Condvar::new();
@@ -36,7 +36,7 @@ pub fn start() {
 /// QEMU: is the thread of this vCPU, which has nothing to do, idle? It is asked for one after the other until one is
 /// not; the big lock is held, so the watcher gets its turn when QEMU waits.
 pub unsafe extern "C" fn thread_is_idle(cpu: Cpu) -> bool {
-    if cpu == qemu::cpu(turns::vcpus() - 1) {
+    if !qemu::asks_whether_idle() && cpu == qemu::cpu(turns::vcpus() - 1) {
         *HALTED.lock().expect("nobody panics with it") = true;
         WAKE.notify_one();
     }
@@ -70,24 +70,31 @@ fn step() -> Option<Duration> {
     if device::look(&lock).in_flight > 0 {
         return Some(PAUSE);
     }
+    if stop::is_awaited(&lock) {
+        return Some(LONG_PAUSE);
+    }
     match qemu::next_timer_in_ns() {
         None => return Some(LONG_PAUSE),
         Some(0) => {}
         Some(ns) if PACE.load(Relaxed) => return pace(lock, ns),
-        Some(ns) => jump(ns * 1000),
+        Some(ns) => jump(ns * 1000, &lock),
     }
     qemu::run_timers(&lock);
     Some(Duration::ZERO)
 }
 
-fn jump(ps: u64) {
-    match mode::now() {
-        Mode::Counted => clock::skip(ps),
-        Mode::Warming => stream::with(|stream| stream.warm_idle(ps)),
-        Mode::Detail => {
-            let until = clock::now_ps() / 1000 * 1000 + ps;
-            stream::with(|stream| stream.idle(until));
+/// Let so much of the guest's time pass, or less where the run has come to its bound.
+fn jump(ps: u64, lock: &BigLock) {
+    let over = match mode::now() {
+        Mode::Counted => {
+            clock::skip(ps);
+            false
         }
+        Mode::Warming => stream::with(|stream| stream.warm_idle(ps)),
+        Mode::Detail => stream::with(|stream| stream.idle(ps)),
+    };
+    if over {
+        stop::is_over_idle(lock);
     }
 }
 
@@ -100,7 +107,7 @@ fn pace(lock: BigLock, ns: u64) -> Option<Duration> {
     if !qemu::all_idle(&lock) {
         return None;
     }
-    jump(span.as_nanos() as u64 * 1000);
+    jump(span.as_nanos() as u64 * 1000, &lock);
     qemu::run_timers(&lock);
     Some(Duration::ZERO)
 }

@@ -12,6 +12,8 @@
 //!   idle.rs       nothing to do: jump to the next timer; a request in flight: stand still
 //!   device.rs     are requests in flight?
 //!   counters.rs   a program asks for the machine's counters: stand still until they are in its port
+//!   port.rs       what the guest has received in a serial port
+//!   stop.rs       the run has come to its bound: stand still until the program is stopped
 //!   mode.rs       is there detail now?
 //!   turns.rs      which vCPU runs, and until when
 //!   region.rs     detail begins and ends: markers, flushing translations
@@ -39,10 +41,12 @@ mod mode;
 mod named_line;
 mod pages;
 mod poison;
+mod port;
 mod progress;
 mod qemu;
 mod region;
 mod registers;
+mod stop;
 mod stream;
 mod translate;
 mod turns;

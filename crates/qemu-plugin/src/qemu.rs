@@ -3,6 +3,7 @@
 //! The Debian binary exports them as dynamic symbols. They are no interface: each is looked up at start, and a
 //! QEMU that lacks one is refused by name. Seen working with 10.0.2 (Debian bookworm-backports).
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -53,6 +54,7 @@ functions! {
     tcg_cpu_init_cflags: fn(Cpu, bool);
     cpu_exit: fn(Cpu);
     cpu_has_work: fn(Cpu) -> bool;
+    cpu_thread_is_idle: fn(Cpu) -> bool;
     cpu_loop_exit_restore: fn(Cpu, usize);
     qmp_x_query_virtio: fn(*mut c_void) -> *mut VirtioList;
     qapi_free_VirtioInfoList: fn(*mut VirtioList);
@@ -192,6 +194,24 @@ pub fn end_turn(vcpu: usize) {
 pub fn has_work(vcpu: usize) -> bool {
     // SAFETY: looks at a vCPU that exists.
     unsafe { (functions().cpu_has_work)(cpu(vcpu)) }
+}
+
+/// Whether the vCPU has nothing to do: it waits for an interrupt, and none is there. Asked from the thread of the vCPUs.
+pub fn is_idle(vcpu: usize) -> bool {
+    ASKS_WHETHER_IDLE.set(true);
+    // SAFETY: looks at a vCPU that exists, on the thread that alone changes it.
+    let idle = unsafe { (functions().cpu_thread_is_idle)(cpu(vcpu)) };
+    ASKS_WHETHER_IDLE.set(false);
+    idle
+}
+
+thread_local! {
+    static ASKS_WHETHER_IDLE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether it is [`is_idle`] that asks, not QEMU.
+pub fn asks_whether_idle() -> bool {
+    ASKS_WHETHER_IDLE.get()
 }
 
 /// Where vCPUs share a thread, QEMU writes a vCPU's number into its blocks, but blocks are common to all: have it

@@ -12,7 +12,7 @@ use cxlab_access::Marker;
 
 use crate::arguments::{Arguments, Detail};
 use crate::qemu::{self, Cpu};
-use crate::{counters, idle, mode, stream};
+use crate::{counters, idle, mode, stop, stream};
 
 static DETAIL: OnceLock<Detail> = OnceLock::new();
 /// id of the marker that the next region begins with
@@ -21,6 +21,7 @@ static BEGINS_WITH: AtomicU16 = AtomicU16::new(0);
 pub fn start(arguments: &Arguments) {
     let _ = DETAIL.set(arguments.detail);
     idle::set_pace(arguments.idle);
+    stop::start(arguments);
 }
 
 /// What a marker means.
@@ -53,14 +54,23 @@ fn place() -> Place {
 
 fn effect(detail: Detail, marker: Marker, place: Place) -> Effect {
     match (detail, marker) {
-        (Detail::Marker, Marker::RegionBegin) if place == Place::WarmingUp => Effect::EndWarmUp,
-        (Detail::Marker, Marker::ProgramStart) if stream::with(|stream| stream.warming.warms_up()) => Effect::Begin,
-        (Detail::All, Marker::ProgramStart) | (Detail::Marker, Marker::RegionBegin) if place == Place::Outside => {
+        _ if stop::program_has_ended() => Effect::Nothing,
+        (Detail::Marker, Marker::RegionBegin) | (Detail::Output, Marker::FromOutput) if place == Place::WarmingUp => {
+            Effect::EndWarmUp
+        }
+        (Detail::Marker | Detail::Output, Marker::ProgramStart) if stream::with(|stream| stream.warming.warms_up()) => {
+            Effect::Begin
+        }
+        (Detail::All, Marker::ProgramStart)
+        | (Detail::Marker, Marker::RegionBegin)
+        | (Detail::Output, Marker::FromOutput)
+            if place == Place::Outside =>
+        {
             Effect::Begin
         }
         (Detail::Marker, Marker::RegionEnd) if place == Place::Region => Effect::End,
-        (Detail::All | Detail::Marker, Marker::ProgramEnd) if place != Place::Outside => Effect::End,
         (Detail::Off, _) => Effect::Nothing,
+        (_, Marker::ProgramEnd) if place != Place::Outside => Effect::End,
         (_, Marker::ProgramStart | Marker::ProgramEnd) => Effect::Tell,
         (_, Marker::Counters) if mode::in_detail() => Effect::AskCounters,
         // With detail for the whole program its own markers narrow nothing; told, the end of a region would cut
@@ -73,23 +83,32 @@ fn effect(detail: Detail, marker: Marker, place: Place) -> Effect {
 pub unsafe extern "C" fn on_marker(vcpu: u32, data: *mut c_void) {
     let marker = Marker::from_id(data as u16).expect("only markers get this callback");
     let detail = *DETAIL.get().expect("start comes first");
-    match effect(detail, marker, place()) {
+    let effect = effect(detail, marker, place());
+    if marker == Marker::ProgramEnd {
+        stop::end_program();
+    }
+    match effect {
         Effect::Begin => {
-            BEGINS_WITH.store(marker.id(), Release);
+            BEGINS_WITH.store(told(marker).id(), Release);
             qemu::run_exclusively(vcpu as usize, begin);
         }
         Effect::EndWarmUp => {
-            BEGINS_WITH.store(marker.id(), Release);
+            BEGINS_WITH.store(told(marker).id(), Release);
             qemu::run_exclusively(vcpu as usize, end_warm_up);
         }
         Effect::End => {
             stream::with(|stream| stream.finish(vcpu as usize, marker));
-            qemu::run_exclusively(vcpu as usize, flush);
+            qemu::run_exclusively(vcpu as usize, stop::flush);
         }
         Effect::Tell => stream::with(|stream| stream.feed.mark(vcpu as usize, marker)),
         Effect::AskCounters => counters::ask(|| stream::with(|stream| stream.feed.mark(vcpu as usize, marker))),
         Effect::Nothing => {}
     }
+}
+
+/// What the model is told of a marker that begins a region: it need not know why one begins.
+fn told(marker: Marker) -> Marker {
+    if marker == Marker::FromOutput { Marker::RegionBegin } else { marker }
 }
 
 unsafe extern "C" fn begin(cpu: Cpu, vcpu: u64) {
@@ -102,9 +121,4 @@ unsafe extern "C" fn begin(cpu: Cpu, vcpu: u64) {
 unsafe extern "C" fn end_warm_up(_cpu: Cpu, vcpu: u64) {
     let marker = Marker::from_id(BEGINS_WITH.load(Acquire)).expect("on_marker stored one");
     stream::with(|stream| stream.end_warm_up(vcpu as usize, marker));
-}
-
-unsafe extern "C" fn flush(cpu: Cpu, _data: u64) {
-    // SAFETY: all vCPUs are stopped.
-    unsafe { (qemu::functions().tb_flush)(cpu) };
 }

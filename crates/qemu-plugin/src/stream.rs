@@ -1,13 +1,14 @@
 //! The stream: what the guest does goes into the ring, what time it is comes back, in the phases of the run.
 //!
 //! ```text
-//!   Stream = Feed (records and answers; sync points) + Warming (what passes where nothing is timed)
+//!   Stream = Feed (records and answers; sync points) + Warming (what passes where nothing is timed) + Bound (when it ends)
 //!            '-- Link (the ring and the model's process)
 //! ```
 //!
 //! One thread uses the stream at a time: that of the vCPUs, or the idle one while all are halted under the big lock.
 
 mod block;
+mod bound;
 mod feed;
 mod link;
 mod sync;
@@ -19,8 +20,9 @@ use cxlab_access::{BlockId, Marker, Phase, Record};
 
 use crate::arguments::Arguments;
 use crate::mode::{self, Mode};
-use crate::{clock, qemu, turns};
+use crate::{clock, turns};
 
+use bound::Bound;
 use feed::Feed;
 use link::Link;
 use warming::Warming;
@@ -32,6 +34,7 @@ pub struct Stream {
     pub feed: Feed,
     /// between windows, and ahead of a region
     pub warming: Warming,
+    bound: Bound,
     /// the block that was entered last
     entered: BlockId,
 }
@@ -42,13 +45,16 @@ unsafe impl Sync for Cell {}
 // SAFETY: as above.
 unsafe impl Send for Cell {}
 
+const PS_PER_NS: u64 = 1000;
+
 static STREAM: Cell = Cell(UnsafeCell::new(None));
 
 /// Map the ring that the supervisor made.
 pub fn open(arguments: &Arguments) -> Result<(), String> {
     let feed = Feed::new(Link::open(arguments)?);
+    let (warming, bound) = (Warming::new(arguments), Bound::new(arguments.bounds));
     // SAFETY: nothing else runs yet.
-    unsafe { *STREAM.0.get() = Some(Stream { feed, warming: Warming::new(arguments), entered: BlockId(0) }) };
+    unsafe { *STREAM.0.get() = Some(Stream { feed, warming, bound, entered: BlockId(0) }) };
     Ok(())
 }
 
@@ -99,18 +105,21 @@ impl Stream {
 
     /// The region begins that was warmed up for.
     pub fn end_warm_up(&mut self, vcpu: usize, marker: Marker) {
-        self.warming.set_before_region(false);
         self.leave_warming(vcpu);
+        self.warming.set_before_region(false);
         self.feed.push(vcpu, Record::Mark { marker });
         self.begin_phase(vcpu, marker);
         self.feed.publish();
     }
 
-    /// A block is entered: in the phase that the schedule says.
+    /// A block is entered: in the phase that the schedule says. Whether the run has come to its bound, before the block.
     #[inline]
-    pub fn step(&mut self, vcpu: usize, entered: BlockData) {
+    pub fn step(&mut self, vcpu: usize, entered: BlockData) -> bool {
         let instructions = entered.instructions();
         self.entered = entered.id();
+        if entered.is_user() {
+            self.bound.program_runs();
+        }
         if let Some(progress) = self.warming.schedule() {
             let before = progress.phase();
             if let Some(phase) = progress.enter(instructions) {
@@ -120,10 +129,26 @@ impl Stream {
         }
         if mode::in_detail() {
             self.warming.in_detail(instructions);
-            self.feed.block(vcpu, entered);
+            self.feed.block(vcpu, entered) && self.ends(vcpu)
         } else {
-            self.warm_block(vcpu, entered.id(), instructions);
+            self.warm_block(vcpu, entered.id(), instructions) && self.ends(vcpu)
         }
+    }
+
+    /// Whether the run has come to its bound; then it is over, before the block that was told last.
+    fn ends(&mut self, vcpu: usize) -> bool {
+        let ends = self.bound.is_reached(self.timed_ps());
+        if ends {
+            self.feed.push(vcpu, Record::Cut { instruction: 0 });
+            self.finish(vcpu, Marker::ProgramEnd);
+        }
+        ends
+    }
+
+    /// Simulated time of the region so far, but for earlier stretches that were not timed [ps].
+    fn timed_ps(&self) -> u64 {
+        let untimed = mode::now() == Mode::Warming && !self.warming.is_before_region();
+        self.feed.model_ps() + if untimed { self.warming.time_ps() } else { 0 }
     }
 
     #[cold]
@@ -157,7 +182,11 @@ impl Stream {
     /// The model's time goes on where it was, the guest's where warming has brought it.
     fn leave_warming(&mut self, vcpu: usize) {
         self.show_warmed();
-        self.feed.shift(self.warming.time_ps());
+        let passed_ps = self.warming.time_ps();
+        self.feed.shift(passed_ps);
+        if !self.warming.is_before_region() {
+            self.bound.untimed(passed_ps);
+        }
         self.sample(vcpu, Phase::Detailed, self.warming.idle_ps());
         self.warming.end(self.feed.model_ps());
         self.feed.resume(vcpu);
@@ -168,16 +197,17 @@ impl Stream {
         self.feed.show_untimed(self.warming.time_ps());
     }
 
-    fn warm_block(&mut self, vcpu: usize, block: BlockId, instructions: u64) {
+    /// Whether it was time to look at the timers.
+    fn warm_block(&mut self, vcpu: usize, block: BlockId, instructions: u64) -> bool {
         self.feed.push(vcpu, Record::Block { block, from: 0 });
         self.warming.untimed(instructions);
-        if self.warming.looks_at_timers() {
+        let looks = self.warming.looks_at_timers();
+        if looks {
             self.show_warmed();
             clock::run_due_timers(vcpu);
-            if turns::several() {
-                qemu::end_turn(vcpu);
-            }
+            turns::let_others_run(vcpu);
         }
+        looks
     }
 
     /// An instruction that may repeat touches a line (virtual address / 64), in the phase that the schedule says: whether it
@@ -202,10 +232,21 @@ impl Stream {
         counts > 0
     }
 
-    /// No vCPU had anything to do until the guest's time `until_ps`.
-    pub fn idle(&mut self, until_ps: u64) {
-        let idle_ps = self.feed.idle(until_ps);
+    /// No vCPU has anything to do for so long, or until the run has come to its bound: whether it has.
+    pub fn idle(&mut self, span_ps: u64) -> bool {
+        let span_ps = self.bound.idle(span_ps, self.timed_ps());
+        let idle_ps = self.feed.idle(clock::now_ps() / PS_PER_NS * PS_PER_NS + span_ps);
         self.warming.stands(idle_ps);
+        self.ends_idle()
+    }
+
+    /// Whether the run has come to its bound where all are idle; then it is over.
+    fn ends_idle(&mut self) -> bool {
+        let ends = self.bound.is_reached(self.timed_ps());
+        if ends {
+            self.finish(turns::speaker(), Marker::ProgramEnd);
+        }
+        ends
     }
 
     /// A device has served a request while time stood still.
@@ -221,9 +262,12 @@ impl Stream {
         self.show_warmed();
     }
 
-    /// All were idle for so long where nothing is timed.
-    pub fn warm_idle(&mut self, ps: u64) {
-        self.warming.idle(ps);
+    /// The same where nothing is timed. Ahead of a region no bound holds.
+    pub fn warm_idle(&mut self, span_ps: u64) -> bool {
+        let in_region = !self.warming.is_before_region();
+        let span_ps = if in_region { self.bound.idle(span_ps, self.timed_ps()) } else { span_ps };
+        self.warming.idle(span_ps);
         self.show_warmed();
+        in_region && self.ends_idle()
     }
 }

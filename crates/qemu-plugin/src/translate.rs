@@ -36,7 +36,7 @@ pub unsafe extern "C" fn block(_id: PluginId, block: *mut Block) {
         let id = stream::with(|stream| stream.feed.define(pc, &code[..length]));
         // QEMU ends a block there.
         let pauses = code[..length].ends_with(&PAUSE);
-        let data = BlockData::new(id, count as u64, pauses).as_pointer();
+        let data = BlockData::new(id, pc, count as u64, pauses).as_pointer();
         let callback = if turns::several() { callbacks::on_block_of_several } else { callbacks::on_block };
         // SAFETY: the block is being translated; the callback lives as long as the process.
         unsafe { api::qemu_plugin_register_vcpu_tb_exec_cb(block, callback, api::NO_REGISTERS, data) };
@@ -78,6 +78,8 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
             let callback = if repeats(bytes) { callbacks::on_repeat } else { callbacks::on_memory };
             let access = api::READ_AND_WRITE;
             api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, data);
+        } else if turns::several() && bytes == PAUSE {
+            clock::instrument_pause(instruction);
         } else if may_notify(bytes) {
             let (callback, nothing) = (device::on_notify, std::ptr::null_mut());
             api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, api::WRITE, nothing);

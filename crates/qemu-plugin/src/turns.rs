@@ -70,6 +70,26 @@ pub fn any_halted() -> bool {
     HALTED.load(Relaxed) != 0
 }
 
+/// Whether one that waits for an interrupt has got one.
+pub fn any_woken() -> bool {
+    let mut halted = HALTED.load(Relaxed);
+    while halted != 0 {
+        if qemu::has_work(halted.trailing_zeros() as usize) {
+            return true;
+        }
+        halted &= halted - 1;
+    }
+    false
+}
+
+/// Where nothing says how far each has come: `vcpu` ends its turn if another one has something to do. Else QEMU would go
+/// round all that have halted, which takes longer than a turn where there are many.
+pub fn let_others_run(vcpu: usize) {
+    if (0..vcpus()).any(|other| other != vcpu && !qemu::is_idle(other)) {
+        qemu::end_turn(vcpu);
+    }
+}
+
 /// It waits for an interrupt from here on.
 pub fn halt(vcpu: usize) {
     HALTED.fetch_or(1 << vcpu, Relaxed);

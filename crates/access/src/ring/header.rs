@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use crate::record::Vcpu;
 
 /// "CXLRING" and the layout's version: a header of another version is refused.
-const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x08");
+const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x09");
 
 #[repr(C, align(64))]
 pub struct Aligned<T>(T);

@@ -185,7 +185,7 @@ impl Sampled {
                 self.sample(Phase::Detailed);
                 self.tell(record);
             }
-            Marker::Counters => {}
+            Marker::Counters | Marker::FromOutput => {}
         }
     }
 

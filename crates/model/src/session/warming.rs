@@ -4,8 +4,8 @@
 //! into the kernel, and is ignored. The few faults that stay in the kernel teach the predictor a branch too many. The rest
 //! of such a block is counted although it was not executed.
 
+use cxlab_access::BlockId;
 use cxlab_access::record::MemoryAccess;
-use cxlab_access::{BlockId, Vcpu};
 
 use crate::addr::Hpa;
 use crate::feed::{Block, Branch, Instruction, LineAccess, Outcome, Touch, Work};
@@ -27,17 +27,22 @@ struct Shape {
 }
 
 /// The blocks, and where each vCPU is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Warming {
     shapes: Vec<Shape>,
-    at: [Option<BlockId>; Vcpu::MOST],
+    at: Vec<Option<BlockId>>,
     /// instructions that this counted for
-    counted: [u64; Vcpu::MOST],
+    counted: Vec<u64>,
     /// instructions executed without time, of user mode and of the kernel
     pub instructions: [u64; 2],
 }
 
 impl Warming {
+    pub fn new(vcpus: u16) -> Warming {
+        let vcpus = usize::from(vcpus);
+        Warming { shapes: Vec::new(), at: vec![None; vcpus], counted: vec![0; vcpus], instructions: [0; 2] }
+    }
+
     /// A block was defined.
     pub fn define(&mut self, block: &Block) {
         let through = |touch| matches!(touch, Touch::Plain | Touch::Locked | Touch::Prefetch | Touch::PrefetchToOwn);
@@ -56,7 +61,7 @@ impl Warming {
 
     /// Time has passed since the last block: it leads nowhere.
     pub fn begin(&mut self) {
-        self.at = Default::default();
+        self.at.fill(None);
     }
 
     /// `vcpu` enters a block, from an instruction on: whether it is known.

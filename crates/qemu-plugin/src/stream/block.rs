@@ -4,15 +4,20 @@ use std::ffi::c_void;
 
 use cxlab_access::BlockId;
 
-/// A block's id, its number of instructions, and whether the last of them is PAUSE.
+/// A block's id, its number of instructions, whether the last of them is PAUSE, and whether a program executes it.
 #[derive(Clone, Copy)]
 pub struct BlockData(u64);
 
 impl BlockData {
     const PAUSES: u64 = 1 << 63;
+    const IS_USER: u64 = 1 << 62;
+    const FLAGS: u64 = BlockData::PAUSES | BlockData::IS_USER;
 
-    pub fn new(block: BlockId, instructions: u64, pauses: bool) -> BlockData {
-        BlockData(u64::from(block.0) | instructions << 32 | if pauses { BlockData::PAUSES } else { 0 })
+    /// A block at `pc`: the kernel has the upper half of addresses (Linux, Documentation/arch/x86/x86_64/mm.rst).
+    pub fn new(block: BlockId, pc: u64, instructions: u64, pauses: bool) -> BlockData {
+        let user = if pc >> 63 == 0 { BlockData::IS_USER } else { 0 };
+        let pauses = if pauses { BlockData::PAUSES } else { 0 };
+        BlockData(u64::from(block.0) | instructions << 32 | pauses | user)
     }
 
     pub fn id(self) -> BlockId {
@@ -20,11 +25,16 @@ impl BlockData {
     }
 
     pub fn instructions(self) -> u64 {
-        (self.0 & !BlockData::PAUSES) >> 32
+        (self.0 & !BlockData::FLAGS) >> 32
     }
 
     pub fn pauses(self) -> bool {
         self.0 & BlockData::PAUSES != 0
+    }
+
+    /// Whether a program executes it, not the kernel.
+    pub fn is_user(self) -> bool {
+        self.0 & BlockData::IS_USER != 0
     }
 
     pub fn as_pointer(self) -> *mut c_void {

@@ -171,17 +171,19 @@ impl Feed {
         self.push(vcpu, Record::Cut { instruction: 0 });
     }
 
-    /// A block is entered where instructions are timed.
+    /// A block is entered where instructions are timed: whether a sync point was due.
     #[inline]
-    pub fn block(&mut self, vcpu: usize, entered: BlockData) {
+    pub fn block(&mut self, vcpu: usize, entered: BlockData) -> bool {
         let (block, instructions) = (entered.id(), entered.instructions());
         self.push(vcpu, Record::Block { block, from: 0 });
         self.last = [None; 2];
         self.in_block = instructions;
         self.turns.execute(vcpu, instructions, entered.pauses());
-        if self.syncs[vcpu].execute(instructions, entered.pauses()) {
+        let due = self.syncs[vcpu].execute(instructions, entered.pauses());
+        if due {
             self.sync(vcpu, if turns::several() { LAG_OF_SEVERAL } else { LAG });
         }
+        due
     }
 
     /// Go on when the model has come to the sync point `lag` before the one that is here.
@@ -203,7 +205,7 @@ impl Feed {
         self.syncs[vcpu].begin();
         clock::run_due_timers(vcpu);
         // One that has been woken by somebody else gets its turn.
-        if turns::several() && turns::any_halted() {
+        if turns::any_woken() {
             qemu::end_turn(vcpu);
         }
     }

@@ -1,4 +1,4 @@
-"""The QEMU command line: a q35 machine of several nodes and 1 to 8 vCPUs, no KVM, booting the guest's init.
+"""The QEMU command line: a q35 machine of several nodes and 1 to 64 vCPUs, no KVM, booting the guest's init.
 
 What it does not have: a network, a disk, a display. Source of the recipe: QEMU 10.0's documentation (numa,
 hmat-lb, fsdev, virtserialport), and measurements with 10.0.2 that the tests repeat.
@@ -33,7 +33,8 @@ HOW_TO_GET = (
 OWN_BYTES = 16 << 30
 
 #: Ports of the guest, in the order of their numbers on the bus: crates/guest-init/src/port.rs.
-PORTS = ("control", "stdin", "stdout", "stderr")
+CONTROL = "control"
+PORTS = (CONTROL, "stdin", "stdout", "stderr")
 #: With a placement controller in the guest: crates/guest-init/src/steering.rs.
 COUNTERS, CAPTION_LOG = "counters", "caption-log"
 STEERING_PORTS = (*PORTS, COUNTERS, CAPTION_LOG)
@@ -103,6 +104,11 @@ def check_version() -> str:
     return here
 
 
+def port_number(name: str) -> int:
+    """The number of a port on its bus; 0 is the console's, which nobody has."""
+    return STEERING_PORTS.index(name) + 1
+
+
 def limits(node_bytes: Sequence[int], swap_bytes: int) -> Limits:
     """What QEMU may map, and the largest file that it may write, the guest's own memory included."""
     memory = sum(node_bytes)
@@ -123,12 +129,14 @@ class Plugin:
     ring: int
     #: descriptor of a pipe whose writing end only the model has
     model: int
-    #: all, marker, off
+    #: all, marker, output, off
     detail: str
     #: jump: an idle guest is at its next timer at once; pace: no faster than the host, somebody may type
     idle: str
     #: number of the port that the model answers a placement controller in
     counters: int | None = None
+    #: number of the port that brings the request to stop the program
+    control: int | None = None
     #: of options, as ``key=value``
     settings: tuple[str, ...] = ()
 
@@ -304,6 +312,8 @@ class Command:
             settings["windows"] = len(self.topology.windows)
         if self.plugin.counters is not None:
             settings["counters"] = self.plugin.counters
+        if self.plugin.control is not None:
+            settings["control"] = self.plugin.control
         own = _option(str(self.plugin.path).replace(",", ",,"), **settings)
         return ["-plugin", ",".join((own, *self.plugin.settings))]
 

@@ -8,8 +8,8 @@ from cxlab.run.errors import BadRequest
 from cxlab.run.machine import Machine
 from cxlab.run.options.option import Context, Effect, Option
 
-#: A record names its vCPU in three bits (crates/access/src/record.rs).
-MOST_CPUS = 8
+#: A record names its vCPU in six bits (crates/access/src/record.rs).
+MOST_CPUS = 64
 #: In picoseconds.
 UNITS = {"ns": 10**3, "us": 10**6, "ms": 10**9}
 #: Below, a turn is a few instructions; above, threads that wait for each other wait for the simulator [ps].
@@ -47,7 +47,7 @@ def parse_skew(text: str) -> int:
 
 CPUS: Option[int] = Option(
     "--cpus",
-    "Number of processors of the guest, 1 to 8.  Example: 4",
+    "Number of processors of the guest, 1 to 64.  Example: 4",
     {"type": int, "default": 1, "show_default": True, "metavar": "N"},
 )
 
