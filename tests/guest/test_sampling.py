@@ -107,7 +107,7 @@ def test_a_region_that_was_warmed_up_for_finds_its_lines(programs: Path, tmp_pat
         (["--sample", "detail=1M,warm=2M,every=2M"], "detail + warm of at most every"),
         (["--sample", "detail=1x,warm=2M,every=9M"], "'1x' is not a number of instructions"),
         (["--sample", "detail=1M,warm=2M,every=9M", "--cpus", "2"], "Use --cpus 1"),
-        (["--warm-up"], "Add --detail marker"),
+        (["--warm-up"], "Add --detail marker, or --from-output TEXT"),
     ],
 )
 def test_what_cannot_be_sampled_is_refused(tmp_path: Path, options: list[str], message: str) -> None:

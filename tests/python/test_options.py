@@ -8,7 +8,7 @@ import pytest
 from cxlab.cli.run import command
 from cxlab.run import machine
 from cxlab.run.errors import BadRequest
-from cxlab.run.options import detail, environment, poison, processors, sampling, table, tiering
+from cxlab.run.options import bounds, detail, environment, poison, processors, sampling, table, tiering
 from cxlab.run.options.option import Context, Given
 from cxlab.run.topology import Interleave, Managed, attach
 
@@ -44,7 +44,7 @@ def test_each_effect_reaches_the_process_it_concerns() -> None:
     assert set(effect.plugin) == {"poison=0:67108864", "skew=1000000"}
     # Linux survives a machine check of an Intel server alone.
     assert "vendor=GenuineIntel" in effect.processor
-    assert effect.guest == {"tiering": {"scan_period_ms": 10}}
+    assert effect.guest == {"tiering": {"scan_period_ms": 10}, "from_output": None, "to_output": None}
     assert effect.model == {"retrainings": [{"node": 1, "at": "0 ns", "lanes": "x8", "rate": "16 GT/s"}]}
     assert effect.config["skew_ns"] == 1000 and effect.config["poison"][0]["offset"] == 64 << 20
     assert "every 10 ms" in effect.moved_note
@@ -53,8 +53,10 @@ def test_each_effect_reaches_the_process_it_concerns() -> None:
 def test_without_options_config_says_so_and_nobody_is_told_anything_but_the_skew() -> None:
     effect = table.effect(given(), CONTEXT)
     assert effect.plugin == ("skew=2000000",) and effect.processor == ()
-    assert effect.guest == {"tiering": None} and effect.model == {"retrainings": []}
-    expected = {"retrainings", "skew_ns", "poison", "tiering", "sample", "warm_up"}
+    assert effect.guest == {"tiering": None, "from_output": None, "to_output": None}
+    assert effect.model == {"retrainings": []}
+    bounded = {"until_ms", "until_idle_ms", "from_output", "to_output"}
+    expected = {"retrainings", "skew_ns", "poison", "tiering", "sample", "warm_up"} | bounded
     assert set(effect.config) == expected
 
 
@@ -107,3 +109,32 @@ def test_a_value_has_the_type_of_its_declaration() -> None:
     assert (
         values[sampling.WARM_UP] is False and values[poison.OPTION] == () and values[tiering.OPTION] is None
     )
+
+
+def test_bounds_are_told_in_picoseconds_and_as_bytes() -> None:
+    effect = table.effect(
+        given("--until", "1.5ms", "--until-idle", "20 us", "--from-output", "ready", "--to-output", "\udcff"),
+        CONTEXT,
+    )
+    assert {"until=1500000000", "until_idle=20000000"} <= set(effect.plugin)
+    assert effect.guest["from_output"] == "ready" and effect.guest["to_output"] == [0xFF]
+    found = bounds.of(given("--until", "2s"))
+    assert found.in_time and found.until_ps == 2 * 10**12
+    assert not bounds.of(given("--from-output", "ready")).in_time
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--until", "5"), "--until 5: this is no simulated time that a run can end after; valid: 10us to"),
+        (("--until", "9us"), "valid: 10us to 1000000s"),
+        (("--until-idle", "-1ms"), "--until-idle -1ms"),
+        (("--until", "nan"), "--until nan"),
+        (("--from-output", ""), "--from-output: the text has 0 B; valid: 1 to 4096 B"),
+        (("--to-output", "x" * 5000), "--to-output: the text has 5000 B"),
+    ],
+)
+def test_bounds_that_cannot_be_are_refused(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(BadRequest) as refused:
+        bounds.of(given(*arguments))
+    assert message in str(refused.value)

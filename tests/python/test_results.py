@@ -46,6 +46,12 @@ def test_a_run_that_did_not_get_there_is_125_or_the_signals() -> None:
     assert exit_status(Outcome(exit=ended, failure=Interrupted(2))) == 130
 
 
+def test_a_program_that_a_bound_ended_is_no_failure() -> None:
+    killed = Exit(Signalled(9), 0, 0, (), (), {}, {}, {}, stopped=True)
+    assert exit_status(Outcome(exit=killed, bound="--until")) == 0
+    assert exit_status(Outcome(exit=killed)) == 137
+
+
 @given(st.binary())
 def test_bytes_survive_the_wire(raw: bytes) -> None:
     wire = json.loads(json.dumps(guest.encode_bytes(os.fsdecode(raw))))

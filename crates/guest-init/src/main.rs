@@ -13,6 +13,7 @@ mod error;
 mod kernel_log;
 mod marker;
 mod network;
+mod phrase;
 mod placement;
 mod port;
 mod program;
@@ -31,6 +32,9 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -44,9 +48,10 @@ use nix::unistd::sethostname;
 use crate::control::{Events, Requests};
 use crate::error::{Doing, Error, Result};
 use crate::kernel_log::KernelLog;
+use crate::phrase::{Awaited, Heard};
 use crate::port::Ports;
 use crate::program::Program;
-use crate::protocol::{Event, Exit, Request, Run, Step, Stream};
+use crate::protocol::{Event, Exit, Request, Run, Status, Step, Stream};
 use crate::stdio::{Closer, Ends, Input, Output};
 use crate::vmstat::Moved;
 
@@ -154,8 +159,11 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
         // It ends when the program no longer reads (EPIPE); nobody asks.
         thread::spawn(move || input.pump());
     }
-    let (stdout, stderr) = (Output::pump(stdout, streams.stdout), Output::pump(stderr, streams.stderr));
-    let power_off = listen(requests, stdout.closer(), stderr.closer(), terminal);
+    let heard = Arc::new(Heard::default());
+    let pump = |pipe, port| Output::pump(pipe, port, Awaited::new(run, &heard));
+    let (stdout, stderr) = (pump(stdout, streams.stdout), pump(stderr, streams.stderr));
+    let stop = Arc::new(AtomicBool::new(false));
+    let power_off = listen(requests, stdout.closer(), stderr.closer(), terminal, Arc::clone(&stop));
     thread::sleep(SETTLE);
     let before = Moved::now()?;
     let status = program.run()?;
@@ -172,7 +180,19 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
         }
     }
     let oom = log.oom_lines();
-    events.send(&Event::Exit(Box::new(Exit { status, stdout_bytes, stderr_bytes, files, oom, moved })))?;
+    let stopped = stop.load(Acquire) && status == Status::Signal(libc::SIGKILL);
+    let (from_output, to_output) = (heard.from(), heard.to());
+    events.send(&Event::Exit(Box::new(Exit {
+        status,
+        stdout_bytes,
+        stderr_bytes,
+        files,
+        oom,
+        moved,
+        from_output,
+        to_output,
+        stopped,
+    })))?;
     // An error means that the host has gone.
     let _ = power_off.recv();
     Ok(())
@@ -184,7 +204,13 @@ fn await_power_off(requests: &mut Requests) -> Result<()> {
 }
 
 /// Serve the host's requests while the program runs; the receiver hears of the last one.
-fn listen(mut requests: Requests, stdout: Closer, stderr: Closer, terminal: Option<OwnedFd>) -> Receiver<()> {
+fn listen(
+    mut requests: Requests,
+    stdout: Closer,
+    stderr: Closer,
+    terminal: Option<OwnedFd>,
+    stop: Arc<AtomicBool>,
+) -> Receiver<()> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         loop {
@@ -195,6 +221,11 @@ fn listen(mut requests: Requests, stdout: Closer, stderr: Closer, terminal: Opti
                     Some(terminal) => terminal::resize(terminal, size),
                     None => Ok(()),
                 },
+                Ok(Request::Stop) => {
+                    stop.store(true, Release);
+                    program::kill_all();
+                    Ok(())
+                }
                 Ok(Request::PowerOff | Request::Input(_)) | Err(_) => break,
             };
             if let Err(error) = done {

@@ -11,8 +11,11 @@ use std::arch::asm;
 
 /// The next instruction of this process's vCPU belongs to the launched program.
 pub const PROGRAM_START: u16 = 0x0100;
-/// The launched program has been reaped.
+/// The launched program has been reaped, or is about to be ended.
 pub const PROGRAM_END: u16 = 0x0101;
+
+/// The program has printed the text that detail begins with.
+pub const FROM_OUTPUT: u16 = 0x0103;
 
 /// Execute the marker `ID`.
 #[inline(always)]

@@ -95,10 +95,15 @@ fn reap(pid: Pid) -> nix::Result<Status> {
     }
 }
 
-/// Every process but init goes; otherwise they would hold the output pipes open.
-fn kill_orphans() {
+/// End every process but init.
+pub fn kill_all() {
     // ESRCH: there are none.
     let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+}
+
+/// Every process but init goes; otherwise they would hold the output pipes open.
+fn kill_orphans() {
+    kill_all();
     while waitpid(None, None).is_ok() {}
 }
 

@@ -6,7 +6,7 @@
 //!     |               (run.json) <------------ |
 //!     | ready {kernel, nodes, regions} ------> |
 //!     | <------------------ input {...} ------ |    only where standard input is a stream
-//!     |                                        |    from here on the host may send close {stdout|stderr}
+//!     |                                        |    from here on the host may send close {stdout|stderr}, or stop
 //!     | exit {status, files, ...} -----------> |
 //!     | <--------------------------- power_off |    once it has every byte of output
 //! ```
@@ -66,6 +66,8 @@ pub enum Request {
     Close(Stream),
     /// The terminal has this size now.
     Resize(terminal::Size),
+    /// The run has come to its bound: end the program.
+    Stop,
     /// All output has arrived: power off.
     PowerOff,
 }
@@ -118,6 +120,10 @@ pub struct Run {
     pub terminal: Option<terminal::Size>,
     /// the program is a placement controller: it may set the system's weights and open the controller's ports
     pub steers: bool,
+    /// detail begins when the program has printed this
+    pub from_output: Option<ByteString>,
+    /// the program is ended when it has printed this
+    pub to_output: Option<ByteString>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -155,13 +161,28 @@ pub struct Exit {
     pub oom: Vec<String>,
     /// what memory management did meanwhile
     pub moved: Moved,
+    /// the program printed the text that detail begins with, and the one that it was ended at
+    pub from_output: bool,
+    pub to_output: bool,
+    /// the host's request ended the program
+    pub stopped: bool,
 }
 
 impl Exit {
     /// A program that never was leaves nothing.
     pub fn not_started(step: Step, errno: i32) -> Self {
         let status = Status::not_started(step, errno);
-        Exit { status, stdout_bytes: 0, stderr_bytes: 0, files: Vec::new(), oom: Vec::new(), moved: Moved::default() }
+        Exit {
+            status,
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            files: Vec::new(),
+            oom: Vec::new(),
+            moved: Moved::default(),
+            from_output: false,
+            to_output: false,
+            stopped: false,
+        }
     }
 }
 
@@ -221,15 +242,17 @@ mod tests {
     fn requests_are_read_as_the_host_writes_them() {
         let file = r#"{"argv":["/bin/echo",[255,104]],"cwd":"/","uid":1,"gid":2,"groups":[3],"env":[["A","b"]],
             "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"steers":true,"regions":[],
-            "swap":false,"tiering":null,"terminal":{"rows":24,"columns":80},"date":1700000000}"#;
+            "swap":false,"tiering":null,"terminal":{"rows":24,"columns":80},"date":1700000000,"from_output":"ready"}"#;
         let run: Run = serde_json::from_str(file).unwrap();
         assert_eq!(run.argv[1].clone().into_bytes(), b"\xffh");
         assert_eq!(run.placement, Placement::WeightedInterleave(vec![(0, 3), (1, 1)]));
         assert!(run.steers && !run.keep);
+        assert_eq!((run.from_output, run.to_output), (Some(ByteString::Text("ready".into())), None));
         assert!(matches!(run.stdin, Stdin::Stream));
         let input = serde_json::from_str(r#"{"input":{"primed":5,"ended":true}}"#).unwrap();
         assert!(matches!(input, Request::Input(StreamStart { primed: 5, ended: true })));
         assert!(matches!(serde_json::from_str(r#""power_off""#).unwrap(), Request::PowerOff));
+        assert!(matches!(serde_json::from_str(r#""stop""#).unwrap(), Request::Stop));
         assert!(matches!(serde_json::from_str(r#"{"close":"stderr"}"#).unwrap(), Request::Close(Stream::Stderr)));
     }
 

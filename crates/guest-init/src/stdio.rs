@@ -17,6 +17,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::{Gid, Uid, fchown, pipe2};
 
 use crate::error::{Doing, Result};
+use crate::phrase::Awaited;
 use crate::program::Stdio;
 use crate::protocol::{Run, Stdin, StreamStart};
 use crate::terminal::{self, Terminal};
@@ -152,10 +153,11 @@ pub struct Output {
 pub struct Closer(Arc<OwnedFd>);
 
 impl Output {
-    pub fn pump(pipe: OwnedFd, mut port: File) -> Self {
+    pub fn pump(pipe: OwnedFd, mut port: File, mut awaited: Awaited) -> Self {
         let pipe = Arc::new(pipe);
         let source = Arc::clone(&pipe);
         let thread = std::thread::spawn(move || {
+            awaited.run_at_once();
             let mut bytes = 0;
             let mut buffer = vec![0; PIPE_BYTES];
             loop {
@@ -168,7 +170,7 @@ impl Output {
                 if length == 0 {
                     return Ok(bytes);
                 }
-                port.write_all(&buffer[..length])?;
+                awaited.pass(&buffer[..length], |piece| port.write_all(piece))?;
                 bytes += length as u64;
             }
         });

@@ -43,7 +43,7 @@ def show(
     if outcome.failure is not None:
         say(f"{outcome.failure}; the results so far are marked as not complete")
     if outcome.exit is not None:
-        _say_end(request, outcome.exit, say)
+        _say_end(request, outcome.exit, outcome.bound, say)
         _say_files(outcome.exit.files, _fate(outcome, keep), say)
         _say_moved(request, outcome.exit, say)
     for dropped in outcome.dropped:
@@ -69,8 +69,11 @@ def _fate(outcome: Outcome, keep: Path | None) -> str:
     return f"kept in {keep}" if outcome.complete else "dropped, because the run is not complete"
 
 
-def _say_end(request: Request, end: guest.Exit, say: Any) -> None:
+def _say_end(request: Request, end: guest.Exit, bound: str | None, say: Any) -> None:
     program = request.program.argv[0]
+    if bound is not None:
+        say(f"{program} was ended by {bound}, as asked")
+        return
     match end.status:
         case guest.NotStarted("execute", number, message):
             known = {errno.ENOENT: "not found", errno.ENOTDIR: "not found"}

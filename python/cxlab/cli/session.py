@@ -20,12 +20,13 @@ from cxlab.run import machine as description
 from cxlab.run.errors import BadRequest, KeepFailed, ModelError
 from cxlab.run.guest import artefacts, initramfs, kernel_image
 from cxlab.run.guest.protocol import Program
-from cxlab.run.host import jail, qemu, supervisor
+from cxlab.run.host import host_memory, jail, qemu, supervisor
 from cxlab.run.host.jail import Confinement
 from cxlab.run.host.keep import Keep
 from cxlab.run.host.progress import Progress
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.run.options import (
+    bounds,
     confinement,
     cxl,
     detail,
@@ -165,7 +166,13 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
     machine = load_machine(AskedMachine(given[simulated.MACHINE], given[simulated.SET]))
     cpus = processors.parse_cpus(given[processors.CPUS], machine)
     _refuse_sampling(given, asked, cpus)
+    bounds_of_run = bounds.of(given)
+    if bounds_of_run.from_output is not None and given[detail.DETAIL] == detail.MARKER:
+        raise BadRequest(
+            "--from-output with --detail marker: two beginnings. Leave --detail out, or give no --from-output"
+        )
     node_bytes = placement.parse_memory(given[placement.MEMORY], machine)
+    host_memory.check_boot(machine, node_bytes, host_memory.HostMemory().available_bytes())
     if warning := placement.beyond_this_host(node_bytes, host_memory_bytes()):
         click.echo(f"cxlab: {warning}", err=True)
     machine, topology = cxl.of(given, machine, node_bytes)
@@ -185,6 +192,7 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
         cpus=cpus,
         program=program,
         detail=given[detail.DETAIL],
+        bounds=bounds_of_run,
         kernel=image.vmlinuz,
         initramfs=initramfs.ensure(image, init),
         effect=effect,
@@ -221,8 +229,10 @@ def _refuse_sampling(given: Given, asked: Asked, cpus: int) -> None:
         raise BadRequest("--sample with --timeline: between windows nothing is timed. Give one of the two")
     if asked.steering is not None and (sampled or warm_up):
         raise BadRequest("--sample and --warm-up: a controller reads counters at any time. Leave both out")
-    if warm_up and given[detail.DETAIL] != detail.MARKER:
-        raise BadRequest("--warm-up applies only before a marker. Add --detail marker")
+    if warm_up and given[detail.DETAIL] != detail.MARKER and given[bounds.FROM_OUTPUT] is None:
+        raise BadRequest(
+            "--warm-up applies only before a marker or a text. Add --detail marker, or --from-output TEXT"
+        )
 
 
 def _fetch_kernel() -> kernel_image.KernelImage:

@@ -129,6 +129,18 @@ class TimeOver(MachineError):
     code = "MCH020"
 
 
+class OutputNeverCame(MachineError):
+    """The program has ended without printing what the run waited for."""
+
+    code = "MCH024"
+
+
+class HostMemoryLow(MachineError):
+    """This host has too little memory for the guest."""
+
+    code = "MCH025"
+
+
 class ConsoleFlood(MachineError):
     """The guest writes to its console without end."""
 

@@ -11,6 +11,7 @@ from cxlab.error import MachineError
 from cxlab.run.guest import protocol as guest
 from cxlab.run.interruption import Interrupted
 from cxlab.run.machine import Machine
+from cxlab.run.options.bounds import Bounds
 from cxlab.run.options.option import Effect
 from cxlab.run.options.timeline import Timeline
 from cxlab.run.topology import Topology
@@ -30,6 +31,8 @@ class Request:
     detail: str
     kernel: Path
     initramfs: Path
+    #: where timing begins, and what ends the run ahead of its program
+    bounds: Bounds = field(default_factory=Bounds)
     #: the guest copies written files here
     keep: Path | None = None
     #: what options change that concern one process alone
@@ -64,6 +67,8 @@ class Outcome:
     exit: guest.Exit | None = None
     #: why the run is not complete
     failure: MachineError | Interrupted | None = None
+    #: the option that ended the run ahead of its program; None: the program came to its own end
+    bound: str | None = None
     #: the model's results, as far as they go; None without detail
     simulated: RunResult | None = None
     #: kernel release of the guest
@@ -81,5 +86,5 @@ class Outcome:
 
     @property
     def complete(self) -> bool:
-        """Whether the program ran to its own end."""
+        """Whether the program ran to its own end, or to the bound that was asked for."""
         return self.failure is None

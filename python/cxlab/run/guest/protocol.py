@@ -161,6 +161,11 @@ def close_line(stream: str) -> bytes:
     return _line({"close": stream})
 
 
+def stop_line() -> bytes:
+    """The request that ends the program: the run has come to its bound."""
+    return _line("stop")
+
+
 def power_off_line() -> bytes:
     """The request that ends the machine."""
     return _line("power_off")
@@ -263,6 +268,11 @@ class Exit:
     stalls_us: dict[str, int]
     #: how long each kernel thread that reclaims, demotes or compacts had a processor [us of simulated time]
     movers_us: dict[str, int]
+    #: the program printed the text that detail begins with, and the one that it was ended at
+    from_output: bool = False
+    to_output: bool = False
+    #: the host's request ended the program
+    stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -329,6 +339,9 @@ class _Exit(Struct, tag="exit", tag_field="event"):
     files: tuple[_File, ...]
     oom: tuple[str, ...]
     moved: _Moved
+    from_output: bool
+    to_output: bool
+    stopped: bool
 
 
 class _Failed(Struct, tag="failed", tag_field="event"):
@@ -355,7 +368,7 @@ def _event(event: _Ready | _Exit | _Failed) -> Event:
             return Ready(kernel, tuple((node.node, node.ranges) for node in nodes), regions)
         case _Failed(code, message):
             return Failed(code, message)
-        case _Exit(status, stdout_bytes, stderr_bytes, files, oom, moved):
+        case _Exit(status, stdout_bytes, stderr_bytes, files, oom, moved, from_output, to_output, stopped):
             written = tuple(
                 WrittenFile(decode_bytes(file.path), file.kind, file.size, file.mode, file.lost)
                 for file in files
@@ -369,4 +382,7 @@ def _event(event: _Ready | _Exit | _Failed) -> Event:
                 moved.pages,
                 moved.stalls_us,
                 moved.movers_us,
+                from_output,
+                to_output,
+                stopped,
             )

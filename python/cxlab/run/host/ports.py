@@ -19,6 +19,9 @@ from cxlab.run.interruption import Interrupted
 CHUNK = 256 << 10
 #: A line that names a hundred thousand written files has 20 MB.
 MOST_LINE_BYTES = 64 << 20
+#: Of a stream's end, kept for messages [bytes], and shown in them [characters].
+MOST_TAIL = 1 << 10
+MOST_SHOWN = 100
 #: How long the priming of standard input waits for more [ms]: a writer that has not begun while the guest
 #: booted will not begin just now.
 SILENCE_MS = 10
@@ -151,11 +154,20 @@ class OutputStream:
     broken: OSError | None = None
     #: the last byte was no end of line: a prompt, perhaps
     mid_line: bool = False
+    #: the end of what was received
+    tail: bytes = b""
+
+    @property
+    def last_line(self) -> str:
+        """The last line that has something in it."""
+        lines = self.tail.decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")[-MOST_SHOWN:]
 
     def forward(self) -> bool:
         """Pass on what has come; False once QEMU has closed its end. Blocks while the reader does."""
         data = _receive(self.socket)
         self.received += len(data)
+        self.tail = (self.tail + data)[-MOST_TAIL:]
         if data:
             self.mid_line = not data.endswith(b"\n")
         rest = memoryview(data)

@@ -86,8 +86,8 @@ SEED: Option[int] = Option(
 )
 WARM_UP: Option[bool] = Option(
     "--warm-up",
-    "Keep caches and branch predictor warm, without timing, from the program's start to the first marker. "
-    "Needs --detail marker.  [default: off]",
+    "Keep caches and branch predictor warm, without timing, from the program's start to where timing begins. "
+    "Needs --detail marker or --from-output.  [default: off]",
     {"is_flag": True},
 )
 

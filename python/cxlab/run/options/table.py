@@ -7,6 +7,7 @@ from typing import Any
 
 from cxlab.run.errors import BadRequest
 from cxlab.run.options import (
+    bounds,
     confinement,
     cxl,
     detail,
@@ -42,6 +43,10 @@ GUEST: tuple[Option[Any], ...] = (
     tiering.OPTION,
     swap.OPTION,
     detail.DETAIL,
+    bounds.UNTIL,
+    bounds.UNTIL_IDLE,
+    bounds.FROM_OUTPUT,
+    bounds.TO_OUTPUT,
     environment.ENV,
     environment.ENV_PASS,
     files.OUT,

@@ -23,11 +23,13 @@ OWN_ERROR, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
 
 def exit_status(outcome: Outcome) -> int:
-    """The program's own; 128 + n for a signal; 125..127 as above."""
+    """The program's own; 0 if a bound ended it; 128 + n for a signal; 125..127 as above."""
     if isinstance(outcome.failure, Interrupted):
         return 128 + outcome.failure.number
     if outcome.failure is not None or outcome.exit is None:
         return OWN_ERROR
+    if outcome.bound is not None:
+        return 0
     match outcome.exit.status:
         case guest.ExitCode(code):
             return code
@@ -71,6 +73,8 @@ def summary(request: Request, outcome: Outcome, qemu_version: str) -> dict[str, 
         "complete": outcome.complete,
         "reason": None if outcome.failure is None else str(outcome.failure),
         "exit_status": exit_status(outcome),
+        # None: the program came to its own end, or the run did not come that far.
+        "bound": outcome.bound,
         "program": _program(request),
         "machine": request.machine.name,
         "placement": request.program.placement.text,

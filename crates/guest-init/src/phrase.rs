@@ -1,0 +1,158 @@
+//! Texts that are awaited in the program's output: detail begins at one, the program ends at the other.
+//!
+//! ```text
+//!   pipe --> [from: pass on, then MARKER from output]   [to: MARKER end, kill, then pass on] --> port
+//! ```
+//!
+//! The second is looked for behind the first. Each stream is searched by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+use crate::marker::{FROM_OUTPUT, PROGRAM_END, marker};
+use crate::program;
+use crate::protocol::Run;
+
+/// A text that has or has not come, in pieces.
+#[derive(Clone, Debug)]
+struct Phrase {
+    text: Vec<u8>,
+    /// the end of what has come, shorter than the text
+    tail: Vec<u8>,
+}
+
+impl Phrase {
+    fn new(text: Vec<u8>) -> Phrase {
+        Phrase { text, tail: Vec::new() }
+    }
+
+    /// Where the text ends in this piece, if it comes with it.
+    fn ends_in(&mut self, piece: &[u8]) -> Option<usize> {
+        let known = self.tail.len();
+        self.tail.extend_from_slice(piece);
+        let at = self.tail.windows(self.text.len().max(1)).position(|bytes| bytes == self.text);
+        if let Some(at) = at {
+            return Some((at + self.text.len()).saturating_sub(known));
+        }
+        let kept = self.tail.len().min(self.text.len().saturating_sub(1));
+        self.tail.drain(..self.tail.len() - kept);
+        None
+    }
+}
+
+/// What has come of both texts, in whichever stream.
+#[derive(Debug, Default)]
+pub struct Heard {
+    from: AtomicBool,
+    to: AtomicBool,
+}
+
+impl Heard {
+    pub fn from(&self) -> bool {
+        self.from.load(Acquire)
+    }
+
+    pub fn to(&self) -> bool {
+        self.to.load(Acquire)
+    }
+}
+
+/// What is awaited in one stream.
+#[derive(Clone, Debug)]
+pub struct Awaited {
+    from: Option<Phrase>,
+    to: Option<Phrase>,
+    heard: Arc<Heard>,
+}
+
+impl Awaited {
+    pub fn new(run: &Run, heard: &Arc<Heard>) -> Awaited {
+        let phrase =
+            |text: &Option<crate::protocol::ByteString>| text.clone().map(|text| Phrase::new(text.into_bytes()));
+        Awaited { from: phrase(&run.from_output), to: phrase(&run.to_output), heard: Arc::clone(heard) }
+    }
+
+    /// Where a text is awaited, let this thread run as soon as the program has written: else the program would go on until
+    /// the scheduler takes its processor away, milliseconds behind the text.
+    pub fn run_at_once(&self) {
+        if self.from.is_some() || self.to.is_some() {
+            let lowest = libc::sched_param { sched_priority: 1 };
+            // SAFETY: sets the policy of this thread. Init is root: it is not refused.
+            unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const lowest) };
+        }
+    }
+
+    /// Give a piece of the stream to the host by `pass_on`; a text that comes with it has its effect.
+    pub fn pass<E>(&mut self, piece: &[u8], pass_on: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let (begins, ends) = self.hear(piece);
+        if ends && !begins {
+            self.end();
+        }
+        pass_on(piece)?;
+        if begins {
+            self.heard.from.store(true, Release);
+            marker::<FROM_OUTPUT>();
+        }
+        if ends && begins {
+            self.end();
+        }
+        Ok(())
+    }
+
+    /// Whether the text that detail begins with comes with this piece, and the one that the program ends at.
+    fn hear(&mut self, piece: &[u8]) -> (bool, bool) {
+        let mut rest = piece;
+        let mut begins = false;
+        if let Some(from) = self.from.as_mut().filter(|_| !self.heard.from()) {
+            let found = from.ends_in(piece);
+            begins = found.is_some();
+            rest = &piece[found.unwrap_or(piece.len())..];
+        }
+        let listens = (begins || self.from.is_none() || self.heard.from()) && !self.heard.to();
+        let ends = listens && self.to.as_mut().is_some_and(|to| to.ends_in(rest).is_some());
+        (begins, ends)
+    }
+
+    fn end(&self) {
+        self.heard.to.store(true, Release);
+        marker::<PROGRAM_END>();
+        program::kill_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn phrase(text: &str) -> Phrase {
+        Phrase::new(text.into())
+    }
+
+    #[test]
+    fn a_text_is_found_in_one_piece_and_across_pieces() {
+        assert_eq!(phrase("ready").ends_in(b"it is ready now"), Some(11));
+        let mut split = phrase("ready");
+        assert_eq!(split.ends_in(b"it is re"), None);
+        assert_eq!(split.ends_in(b"ad"), None);
+        assert_eq!(split.ends_in(b"y now"), Some(1));
+    }
+
+    #[test]
+    fn what_only_looks_like_its_beginning_is_passed_over() {
+        let mut phrase = phrase("aab");
+        assert_eq!(phrase.ends_in(b"aa"), None);
+        assert_eq!(phrase.ends_in(b"a"), None);
+        assert_eq!(phrase.ends_in(b"b"), Some(1));
+        assert!(phrase.tail.len() < 8);
+    }
+
+    #[test]
+    fn what_is_kept_stays_shorter_than_the_text() {
+        let mut phrase = phrase("ready");
+        for _ in 0..100 {
+            assert_eq!(phrase.ends_in(&[b'r'; 1000]), None);
+            assert!(phrase.tail.len() < 5);
+        }
+    }
+}

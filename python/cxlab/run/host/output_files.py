@@ -1,0 +1,51 @@
+"""Files that the model writes for the user: a trace and a timeline, named if the run is complete."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from cxlab.run.errors import UnusableFolder
+from cxlab.run.request import Outcome, Request
+from cxlab.whole_file import WholeFile
+
+
+class OutputFiles:
+    """The files of one run, dropped at the end of `resources` unless `name` has given them their names."""
+
+    def __init__(self, request: Request, resources: ExitStack) -> None:
+        """Open those that were asked for.
+
+        Raises:
+            UnusableFolder: one cannot be made.
+
+        """
+        drawn = None if request.timeline is None else request.timeline.file
+        self.trace = _opened("--record", request.record, resources)
+        self.timeline = _opened("--timeline", drawn, resources)
+
+    def name(self, outcome: Outcome) -> None:
+        """Give the files of a complete run their names; say of others that they are not there."""
+        for option, output in (("--record", self.trace), ("--timeline", self.timeline)):
+            if output is None:
+                continue
+            if outcome.complete:
+                try:
+                    output.commit()
+                except OSError as error:
+                    outcome.failure = UnusableFolder(f"{option} {output.path}: {error.strerror}")
+            else:
+                outcome.dropped.append(
+                    f"{option} {output.path}: not written, because the run is not complete"
+                )
+
+
+def _opened(option: str, path: Path | None, resources: ExitStack) -> WholeFile | None:
+    if path is None:
+        return None
+    try:
+        output = WholeFile(path)
+    except OSError as error:
+        raise UnusableFolder(f"{option} {path}: {error.strerror}") from None
+    resources.callback(output.discard)
+    return output

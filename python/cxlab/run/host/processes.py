@@ -1,0 +1,278 @@
+"""The two processes of a run, QEMU and the model: how they start, and how they end whatever happens.
+
+Each sits in a jail and a session of its own, and dies with the supervisor (PR_SET_PDEATHSIG).
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from cxlab import model
+from cxlab.border import RunResult
+from cxlab.error import MachineError
+from cxlab.run.errors import Stalled
+from cxlab.run.guest import artefacts, initramfs
+from cxlab.run.guest import protocol as guest
+from cxlab.run.host import early_end, memory_file, model_job, qemu, swap
+from cxlab.run.host.jail import Room
+from cxlab.run.host.output_files import OutputFiles
+from cxlab.run.host.ports import LifePipe, Ports
+from cxlab.run.host.process import Process
+from cxlab.run.host.progress import PERIOD
+from cxlab.run.interruption import Interruption
+from cxlab.run.request import Request
+from cxlab.run.results.run_directory import RunDirectory
+
+#: Either side ends within this when the other has gone [s].
+GRACE_SECONDS = 2.0
+#: After a regular end the model still works off what is in the ring [s].
+MOST_DRAIN_SECONDS = 120.0
+
+
+class Processes:
+    """QEMU, and the model where something is timed, with what they inherit."""
+
+    def __init__(
+        self,
+        request: Request,
+        directory: RunDirectory,
+        interruption: Interruption,
+        show_progress: Callable[[], None],
+        resources: ExitStack,
+    ) -> None:
+        """Make what both inherit; neither runs yet."""
+        self.request = request
+        self.directory = directory
+        self.interruption = interruption
+        self.show_progress = show_progress
+        self.qemu: Process | None = None
+        self.model: Process | None = None
+        self.ring: int | None = None
+        #: each of the two has the writing end of its pipe, the other one the reading end
+        self.qemu_lives, self.model_lives = (resources.enter_context(LifePipe()) for _ in range(2))
+        self.files = OutputFiles(request, resources)
+        self.ports = Ports(qemu.PORTS if request.steering is None else qemu.STEERING_PORTS)
+        resources.callback(self.ports.close)
+        self.initramfs, self.qemu_said, self.model_result, self.model_said = (
+            resources.enter_context(memory_file.create(name))
+            for name in ("initramfs", "qemu", "model-result", "model-stderr")
+        )
+        self.job = resources.enter_context(model_job.JobPipe())
+        self.inherited: model_job.Descriptors | None = None
+        self.swap: swap.Disk | None = None
+        if request.swap_bytes is not None:
+            self.swap = resources.enter_context(swap.Disk(directory.path, request.swap_bytes))
+
+    # ---- start
+
+    def start_qemu(self, room: Room, init: guest.Input, terminal: tuple[int, int] | None) -> Process:
+        """Boot the guest, whose program has this standard input, and this terminal if it has one."""
+        plugin = self._prepare_ring(room, init)
+        ends = {name: end.fileno() for name, end in self.ports.qemu.items()}
+        request = self.request
+        program = qemu.found()
+        command = qemu.Command(
+            machine=request.machine,
+            node_bytes=request.node_bytes,
+            cpus=request.cpus,
+            kernel=room.reads(request.kernel),
+            initramfs=self._initramfs(room, init, terminal),
+            ports=ends,
+            console=room.writes(self.directory.console),
+            program=room.reads(program),
+            share=room.share(),
+            keep=None if request.keep is None else room.writes(request.keep),
+            plugin=plugin,
+            swap=None if self.swap is None else self.swap.descriptors,
+            topology=request.topology,
+            processor=request.effect.processor,
+        )
+        files = [self.initramfs.fileno(), *(() if self.swap is None else self.swap.descriptors)]
+        ring = [] if self.ring is None else [self.ring, self.model_lives.read_end]
+        with open(os.devnull, "rb") as nothing:
+            self.qemu = Process.start(
+                command.arguments(),
+                room,
+                stdin=nothing,
+                stdout=self.qemu_said,
+                stderr=self.qemu_said,
+                inherit=[*ends.values(), *ring, *files, self.qemu_lives.write_end],
+                limits=qemu.limits(request.node_bytes, request.swap_bytes or 0),
+            )
+        self.ports.close_qemu_ends()
+        return self.qemu
+
+    def start_model(self, room: Room) -> Process:
+        """Start the model; it waits for its job."""
+        self.inherited = self._model_inherits()
+        room.writes(self.directory.path)
+        self.model = Process.start(
+            model_job.command("simulate"),
+            room,
+            stdin=self.job.read_end,
+            stdout=self.model_result,
+            stderr=self.model_said,
+            inherit=[*self.inherited.all(), self.model_lives.write_end],
+            folder=Path.cwd(),
+            environment=model_job.environment(),
+        )
+        return self.model
+
+    def have_started(self) -> None:
+        """Give up the ends of pipes that are theirs."""
+        self.qemu_lives.close()
+        self.model_lives.close()
+
+    def _model_inherits(self) -> model_job.Descriptors:
+        assert self.ring is not None
+        steers = self.request.steering is not None
+        trace, timeline = self.files.trace, self.files.timeline
+        return model_job.Descriptors(
+            ring=self.ring,
+            qemu=self.qemu_lives.read_end,
+            counters=self.ports.host[qemu.COUNTERS].fileno() if steers else None,
+            record=None if trace is None else trace.fileno(),
+            timeline=None if timeline is None else timeline.fileno(),
+        )
+
+    def _initramfs(self, room: Room, stdin: guest.Input, terminal: tuple[int, int] | None) -> Path:
+        """Init, and the program that it is to run."""
+        request = self.request
+        set_up = guest.SetUp(
+            regions=request.topology.plan(),
+            swap=request.swap_bytes is not None,
+            terminal=terminal,
+            keep=request.keep is not None,
+            steers=request.steering is not None,
+            date=time.time(),
+            settings=request.effect.guest,
+        )
+        run = guest.run_file(request.program, stdin, set_up)
+        self.initramfs.write(initramfs.with_run(request.initramfs, run))
+        self.initramfs.flush()
+        return room.reads_memory(self.initramfs)
+
+    def _prepare_ring(self, room: Room, stdin: guest.Input) -> qemu.Plugin | None:
+        """The plugin is loaded whenever it is there (it is the guest's clock); with detail it must be."""
+        request = self.request
+        if request.detail == "off" and not artefacts.QEMU_PLUGIN.is_file():
+            return None
+        path = room.reads(artefacts.built(artefacts.QEMU_PLUGIN))
+        self.ring = os.memfd_create("cxlab-ring", 0)
+        os.ftruncate(self.ring, model.ring_bytes())
+        typed = isinstance(stdin, guest.StreamInput) and os.isatty(0)
+        steers = request.steering is not None
+        return qemu.Plugin(
+            path=path,
+            ring=self.ring,
+            model=self.model_lives.read_end,
+            detail=request.detail if request.bounds.from_output is None else "output",
+            idle="pace" if typed else "jump",
+            counters=qemu.port_number(qemu.COUNTERS) if steers else None,
+            control=qemu.port_number(qemu.CONTROL) if request.bounds.in_time else None,
+            settings=request.effect.plugin,
+        )
+
+    def send_job(self, event: guest.Ready) -> None:
+        """The guest is ready: the model is told of the run."""
+        assert self.inherited is not None
+        self.job.send(model_job.line(self.request, event, self.directory.path, self.inherited))
+
+    # ---- end
+
+    def why_qemu_ended(self, code: int) -> MachineError:
+        """Why QEMU has ended before the program; whoever ended the model is who ended the run."""
+        if code == early_end.MODEL_GONE and self.model is not None:
+            self._await(self.model, GRACE_SECONDS)
+            if ended := self.model.ended():
+                return self.why_model_ended(ended)
+        return early_end.of_qemu(code, self.directory.console, self.qemu_said)
+
+    def why_model_ended(self, code: int) -> MachineError:
+        """Why the model has ended with an error: its own words say."""
+        return early_end.of_model(code, self.model_result, self.model_said)
+
+    def end(self) -> None:
+        """The guest has been asked to power off: let QEMU end, then let the model finish.
+
+        Raises:
+            Stalled: the model does not end.
+            ModelDied: it ends with an error.
+
+        """
+        assert self.qemu is not None
+        self._await(self.qemu, GRACE_SECONDS)
+        if self.qemu.ended() is None:
+            # Everything has been delivered: nothing is lost.
+            self.qemu.signal(signal.SIGTERM)
+            self._await(self.qemu, GRACE_SECONDS)
+        if self.model is not None:
+            self._await(self.model, MOST_DRAIN_SECONDS)
+            code = self.model.ended()
+            if code is None:
+                raise Stalled(
+                    f"the model was not ready {MOST_DRAIN_SECONDS:.0f} s after the program: it was ended"
+                )
+            if code != 0:
+                raise self.why_model_ended(code)
+
+    def abort(self) -> None:
+        """An early end: QEMU first; the model then ends by itself, or is asked to, and gives what it has."""
+        requests = ((self.qemu, (signal.SIGTERM, signal.SIGKILL)), (self.model, (None, signal.SIGTERM)))
+        for process, steps in requests:
+            for number in steps:
+                if process is not None and process.ended() is None:
+                    if number is not None:
+                        process.signal(number)
+                    self._await(process, GRACE_SECONDS / 2, interruptible=False)
+
+    def kill(self) -> None:
+        """Nothing is left."""
+        for process in self.running():
+            process.signal(signal.SIGKILL)
+            process.wait()
+        if self.ring is not None:
+            os.close(self.ring)
+            self.ring = None
+
+    def running(self) -> list[Process]:
+        """Those that were started."""
+        return [process for process in (self.qemu, self.model) if process is not None]
+
+    def named(self) -> dict[str, Process]:
+        """The same by what messages call them."""
+        both = (("QEMU", self.qemu), ("the model", self.model))
+        return {name: process for name, process in both if process is not None}
+
+    def _await(self, process: Process, seconds: float, *, interruptible: bool = True) -> None:
+        """Wait for an end, so long at most."""
+        deadline = time.monotonic() + seconds
+        with selectors.PollSelector() as selector:
+            while process.ended() is None and (left := deadline - time.monotonic()) > 0:
+                self.show_progress()
+                if not selector.get_map():
+                    selector.register(process.pidfd, selectors.EVENT_READ)
+                if interruptible:
+                    with self.interruption.allowed():
+                        selector.select(min(left, PERIOD))
+                else:
+                    selector.select(min(left, PERIOD))
+
+    # ---- results
+
+    def simulated(self) -> RunResult | None:
+        """The model's results, as far as they go; None without detail."""
+        if self.model is None:
+            return None
+        whole = memory_file.last_json(self.model_result).get("summary")
+        return self.directory.read_partial_summary() if whole is None else model.run_result(whole)
+
+    def peak_bytes(self) -> int:
+        """Largest resident sets of both together."""
+        return sum(process.peak_kib for process in self.running()) * 1024
