@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -179,54 +179,44 @@ def run(
 ) -> int:
     """A run for each seed, then one table."""
     workload = find(name)
-    chosen = workload.values(size, asked)
     given = _given(workload, values)
+    chosen = workload.values(size, asked)
     click.echo(workload.subject)
-    folder = given[files.OUT] or fresh(f"workload-{workload.name}")
-    found: list[tuple[dict[str, float], RunResult]] = []
     with Interruption() as interruption:
-        for seed in range(seeds):
-            out = folder if seeds == 1 else folder / f"seed{seed}"
-            try:
-                found.append(
-                    _run(workload, chosen, given, seed, out, interruption, f"seed {seed + 1} of {seeds}: ")
-                )
-            except Interrupted as interrupted:
-                return 128 + interrupted.number
-            except _Ended as ended:
-                return ended.status
-    settings: tuple[str, ...] = given[simulated.SET]
-    placed = " ".join(
-        f"--{key.replace('_', '-')} {text}" for key, text in placement.policies(given).items() if text
-    )
+        runs = _Runs(workload, chosen, given, seeds, interruption, given[files.OUT])
+        try:
+            found = [runs.run(seed) for seed in range(seeds)]
+        except Interrupted as interrupted:
+            return 128 + interrupted.number
+        except _Ended as ended:
+            return ended.status
     _report(workload, size, chosen, [measured for measured, _ in found])
     if json_file is not None:
-        write_json(
-            json_file,
-            {
-                "workload": workload.name,
-                "subject": workload.subject,
-                "size": size,
-                "values": chosen,
-                "machine": given[simulated.MACHINE],
-                "set": list(settings),
-                "placement": placed,
-                "measures": {
-                    measure: {"unit": about.unit, "seeds": [measured[measure] for measured, _ in found]}
-                    for measure, about in workload.document.measures.items()
-                },
-                "runs": [
-                    {
-                        "seed": seed,
-                        "instructions": _instructions(result),
-                        "simulated_s": result.simulated_seconds,
-                    }
-                    for seed, (_, result) in enumerate(found)
-                ],
-            },
-        )
-    click.echo(f"cxlab: results: {folder}", err=True)
+        write_json(json_file, {"size": size, **_document(runs, found)})
+    click.echo(f"cxlab: results: {runs.folder}", err=True)
     return 0
+
+
+def _document(runs: _Runs, found: list[Found]) -> dict[str, Any]:
+    """What ran, each measure of each seed, and what each run took."""
+    settings: tuple[str, ...] = runs.given[simulated.SET]
+    policies = placement.policies(runs.given).items()
+    return {
+        "workload": runs.workload.name,
+        "subject": runs.workload.subject,
+        "values": runs.chosen,
+        "machine": runs.given[simulated.MACHINE],
+        "set": list(settings),
+        "placement": " ".join(f"--{key.replace('_', '-')} {text}" for key, text in policies if text),
+        "measures": {
+            measure: {"unit": about.unit, "seeds": [measured[measure] for measured, _ in found]}
+            for measure, about in runs.workload.document.measures.items()
+        },
+        "runs": [
+            {"seed": seed, "instructions": _instructions(result), "simulated_s": result.simulated_seconds}
+            for seed, (_, result) in enumerate(found)
+        ],
+    }
 
 
 class _Ended(Exception):
@@ -254,52 +244,68 @@ def _given(workload: Workload, values: dict[str, Any]) -> Given:
     return Given({**decided, **values})
 
 
-def _run(
-    workload: Workload,
-    chosen: dict[str, Value],
-    given: Given,
-    seed: int,
-    out: Path,
-    interruption: Interruption,
-    of: str,
-) -> tuple[dict[str, float], RunResult]:
-    """One run in a guest.
+#: What a run measured, and what the model says of it.
+Found = tuple[dict[str, float], RunResult]
 
-    Raises:
-        _Ended: the program failed, or the simulator did.
-        Interrupted: somebody asked for an end.
 
-    """
+@dataclass
+class _Runs:
+    """A run for each seed."""
 
-    def placed(machine: Machine) -> Program:
-        policy = placement.parse(machine, **placement.policies(given))
-        variables = environment.of(given) | ready.variables(workload, chosen, seed)
-        variables["CXLAB_SEED"] = "." * (SEED_BYTES * seed)
-        script = str(workload.folder / workload.document.script)
-        return Program(("sh", script), session.working_folder(), Identity.of_caller(), variables, policy)
+    workload: Workload
+    chosen: dict[str, Value]
+    given: Given
+    seeds: int
+    interruption: Interruption
+    #: made when the first run is sure to begin
+    folder: Path | None
 
-    with interruption.allowed():
-        ready = prepared.prepare(workload, chosen, seed)
-        request, qemu_version = session.prepare(given, session.Asked(placed, workload.name))
-        jail = session.confined(given[confinement.JAIL], given[confinement.HIDE])
-        directory = RunDirectory.create(out, workload.name, overwrite=given[files.OVERWRITE])
-    write_json(directory.config, summary.config(request, qemu_version))
-    progress = Progress(directory.partial_summary, of=of)
-    said, complained = directory.path / "stdout", directory.path / "stderr"
-    with said.open("wb") as output, complained.open("wb") as error:
-        outputs = (output.fileno(), error.fileno())
-        outcome = supervisor.run(replace(request, outputs=outputs), directory, jail, interruption, progress)
-    session.write_results(request, outcome, qemu_version, directory)
-    if isinstance(outcome.failure, Interrupted):
-        raise outcome.failure
-    status = summary.exit_status(outcome)
-    if status != 0 or outcome.simulated is None:
-        for line in complained.read_text(errors="replace").splitlines()[-5:]:
-            click.echo(f"cxlab: {workload.name}: {line}", err=True)
-        why = outcome.failure or f"the program ended with status {status}"
-        click.echo(f"cxlab: {workload.name}: {why}; see {directory.path}", err=True)
-        raise _Ended(status or summary.OWN_ERROR)
-    return measures.read(workload, said.read_text(errors="replace")), outcome.simulated
+    def run(self, seed: int) -> Found:
+        """One run in a guest.
+
+        Raises:
+            _Ended: the program failed, or the simulator did.
+            Interrupted: somebody asked for an end.
+
+        """
+
+        def placed(machine: Machine) -> Program:
+            policy = placement.parse(machine, **placement.policies(self.given))
+            variables = environment.of(self.given) | ready.variables(self.workload, self.chosen, seed)
+            variables["CXLAB_SEED"] = "." * (SEED_BYTES * seed)
+            script = str(self.workload.folder / self.workload.document.script)
+            return Program(("sh", script), session.working_folder(), Identity.of_caller(), variables, policy)
+
+        with self.interruption.allowed():
+            ready = prepared.prepare(self.workload, self.chosen, seed)
+            request, qemu_version = session.prepare(self.given, session.Asked(placed, self.workload.name))
+            jail = session.confined(self.given[confinement.JAIL], self.given[confinement.HIDE])
+            directory = self._directory(seed)
+        write_json(directory.config, summary.config(request, qemu_version))
+        progress = Progress(directory.partial_summary, of=f"seed {seed + 1} of {self.seeds}: ")
+        said, complained = directory.path / "stdout", directory.path / "stderr"
+        with said.open("wb") as output, complained.open("wb") as error:
+            outputs = (output.fileno(), error.fileno())
+            outcome = supervisor.run(
+                replace(request, outputs=outputs), directory, jail, self.interruption, progress
+            )
+        session.write_results(request, outcome, qemu_version, directory)
+        if isinstance(outcome.failure, Interrupted):
+            raise outcome.failure
+        status = summary.exit_status(outcome)
+        if status != 0 or outcome.simulated is None:
+            for line in complained.read_text(errors="replace").splitlines()[-5:]:
+                click.echo(f"cxlab: {self.workload.name}: {line}", err=True)
+            why = outcome.failure or f"the program ended with status {status}"
+            click.echo(f"cxlab: {self.workload.name}: {why}; see {directory.path}", err=True)
+            raise _Ended(status or summary.OWN_ERROR)
+        return measures.read(self.workload, said.read_text(errors="replace")), outcome.simulated
+
+    def _directory(self, seed: int) -> RunDirectory:
+        if self.folder is None:
+            self.folder = fresh(f"workload-{self.workload.name}")
+        out = self.folder if self.seeds == 1 else self.folder / f"seed{seed}"
+        return RunDirectory.create(out, self.workload.name, overwrite=self.given[files.OVERWRITE])
 
 
 def _report(workload: Workload, size: str, chosen: dict[str, Value], found: list[dict[str, float]]) -> None:
