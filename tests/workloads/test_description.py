@@ -102,6 +102,14 @@ def test_a_wrong_description_names_file_and_key(tmp_path: Path, more: str, says:
         description.load(own(tmp_path, more=more))
 
 
+def test_more_processors_than_a_guest_has_are_refused(tmp_path: Path) -> None:
+    own(tmp_path)
+    text = (tmp_path / "workload.toml").read_text()
+    (tmp_path / "workload.toml").write_text(text.replace("script =", "cpus = 9\nscript ="))
+    with pytest.raises(InputError, match="cpus: 9; valid: 1 to 8"):
+        description.load(tmp_path)
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     own(tmp_path)
     (tmp_path / "run.sh").unlink()
