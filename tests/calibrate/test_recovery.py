@@ -66,7 +66,9 @@ def test_two_latencies_that_only_appear_as_a_sum_are_reported_as_such(
     [together] = found["only_together"]
     assert [part["name"] for part in together["parts"]] == names
     assert [part["factor"] for part in together["parts"]] == pytest.approx([1, 1], abs=0.01)
-    assert together["value"] == pytest.approx(sum(LEAVES[name].value for name in names), rel=0.02)
+    # The noise is 0.5 %, about 1.3 ns of a load: the sum is known as well as its interval says.
+    truth = sum(LEAVES[name].value for name in names)
+    assert abs(together["value"] - truth) < together["half_width"] < 0.1 * truth
     assert f"only together: {names[0]} + {names[1]}" in " ".join(printed.split())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,9 @@ def setup(folder: Path, **changed: str) -> subprocess.CompletedProcess[str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that another user may enter."""
     path = tmp_path_factory.mktemp("setup")
-    for parent in (path, path.parent, path.parent.parent):
-        parent.chmod(0o755)
+    for closed in (path, *path.parents):
+        if closed.stat().st_uid == os.getuid() and closed.is_relative_to(tempfile.gettempdir()):
+            closed.chmod(closed.stat().st_mode | 0o055)
     return path
 
 

@@ -1,23 +1,42 @@
 //! The event queue: what happens next, totally ordered by (time, sequence).
 //!
+//! ```text
+//!   less than about 2 us ahead   wheel.rs, a slot of time each
+//!   further ahead                a heap; such events are few: refreshes, timers, sync points
+//! ```
+//!
 //! Two events at one instant happen in the order in which they were scheduled, so the same inputs give the
 //! same bits. The past cannot be scheduled: that is a bug of the model, found by an assertion.
+
+mod wheel;
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::Time;
+use wheel::{Slot, Wheel};
 
 /// Events of kind `E`, and the present.
 #[derive(Debug)]
 pub struct EventQueue<E> {
-    heap: BinaryHeap<Entry<E>>,
+    near: Wheel<E>,
+    far: BinaryHeap<Entry<E>>,
+    next: Option<Next>,
     /// time of the last event taken, the present
     now: Time,
     /// events ever scheduled, breaks ties
     sequence: u64,
 }
 
+/// The next event: when it is, and where.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    at: Time,
+    /// `None`: it is the top of the heap
+    slot: Option<Slot>,
+}
+
+/// An event that is too far ahead for the wheel.
 #[derive(Debug)]
 struct Entry<E> {
     at: Time,
@@ -28,7 +47,7 @@ struct Entry<E> {
 impl<E: Copy> EventQueue<E> {
     #[must_use]
     pub fn new() -> Self {
-        EventQueue { heap: BinaryHeap::with_capacity(256), now: Time::ZERO, sequence: 0 }
+        EventQueue { near: Wheel::new(), far: BinaryHeap::new(), next: None, now: Time::ZERO, sequence: 0 }
     }
 
     /// The time of the last event taken.
@@ -38,33 +57,58 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// The time of the next event, if there is one.
+    #[inline]
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
-        self.heap.peek().map(|entry| entry.at)
+        self.next.map(|next| next.at)
     }
 
     /// Let `event` happen `at` a time that has not passed.
+    #[inline]
     pub fn schedule(&mut self, at: Time, event: E) {
         assert!(at >= self.now, "an event at {at} was scheduled when {} had come", self.now);
         self.sequence += 1;
-        self.heap.push(Entry { at, sequence: self.sequence, event });
+        let slot = Wheel::<E>::slot(self.now, at);
+        match slot {
+            Some(slot) => self.near.insert(slot, at, self.sequence, event),
+            None => self.far.push(Entry { at, sequence: self.sequence, event }),
+        }
+        if self.next.is_none_or(|next| at < next.at) {
+            self.next = Some(Next { at, slot });
+        }
     }
 
     /// Take the next event; the present moves to its time.
+    #[inline]
     pub fn pop(&mut self) -> Option<(Time, E)> {
-        let entry = self.heap.pop()?;
-        self.now = entry.at;
-        Some((entry.at, entry.event))
+        let taken = match self.next?.slot {
+            Some(slot) => self.near.take(slot),
+            None => self.far.pop().map(|entry| (entry.at, entry.event))?,
+        };
+        self.now = taken.0;
+        self.next = self.find_next();
+        Some(taken)
+    }
+
+    #[inline]
+    fn find_next(&self) -> Option<Next> {
+        let near = self.near.first(self.now).map(|slot| (slot, self.near.head(slot)));
+        match (near, self.far.peek()) {
+            (Some((slot, (at, sequence))), far) if far.is_none_or(|far| (at, sequence) < (far.at, far.sequence)) => {
+                Some(Next { at, slot: Some(slot) })
+            }
+            (_, far) => far.map(|entry| Next { at: entry.at, slot: None }),
+        }
     }
 
     #[must_use]
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.near.len() + self.far.len()
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.next.is_none()
     }
 }
 

@@ -2,6 +2,18 @@
 
 use cxlab_kernel::{Credits, EventQueue, Grant, Server, Slab, Stream, Time};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// How far ahead an event is scheduled [ps], at the edges of slots and laps too; or the next one is taken.
+fn step() -> impl Strategy<Value = Option<u64>> {
+    let edges = [0, 1, 511, 512, 513, 1_024, 2_096_640, 2_097_151, 2_097_152, 2_097_153, 4_194_304, 1_000_000_000];
+    prop_oneof![
+        3 => prop::sample::select(edges.to_vec()).prop_map(Some),
+        3 => (0u64..4_000).prop_map(Some),
+        2 => (0u64..5_000_000).prop_map(Some),
+        6 => Just(None),
+    ]
+}
 
 proptest! {
     #[test]
@@ -16,6 +28,31 @@ proptest! {
             prop_assert_eq!(queue.pop(), Some((Time::from_ns(at), index)));
         }
         prop_assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn events_that_are_scheduled_while_others_pass_keep_the_order(steps in prop::collection::vec(step(), 1..400)) {
+        // An ordered map is the reference: it knows nothing of laps, slots and heaps.
+        let (mut queue, mut reference) = (EventQueue::new(), BTreeMap::new());
+        for (number, step) in steps.into_iter().enumerate() {
+            match step {
+                Some(ahead) => {
+                    let at = queue.now() + Time::from_ps(ahead);
+                    queue.schedule(at, number);
+                    reference.insert((at, number), ());
+                }
+                None => {
+                    let wanted = reference.pop_first().map(|((at, number), ())| (at, number));
+                    prop_assert_eq!(queue.pop(), wanted);
+                }
+            }
+            prop_assert_eq!(queue.len(), reference.len());
+            prop_assert_eq!(queue.next_at(), reference.first_key_value().map(|((at, _), ())| *at));
+        }
+        while let Some(((at, number), ())) = reference.pop_first() {
+            prop_assert_eq!(queue.pop(), Some((at, number)));
+        }
+        prop_assert!(queue.is_empty() && queue.pop().is_none());
     }
 
     #[test]

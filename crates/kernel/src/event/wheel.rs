@@ -1,0 +1,180 @@
+//! A timing wheel: events of the next microsecond, by the slot of time that they fall into.
+//!
+//! ```text
+//!   slots    [ . | o | . | . | o | . ]    one ring; `now` stands in one slot, all events lie less than a lap ahead
+//!                  |           |
+//!   entries        3 -> 7      5          the events of a slot, in their order
+//! ```
+//!
+//! A slot is [`SLOT_PS`] wide, so it seldom holds more than one event. Two levels of bits find the next slot that
+//! holds any. An event a lap or more ahead does not fit: the queue keeps it elsewhere.
+//!
+//! Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 4, with slots in order.
+
+use crate::Time;
+
+/// Width of a slot [ps].
+const SLOT_PS: u64 = 1 << SLOT_LOG2;
+const SLOT_LOG2: u32 = 9;
+/// Slots of a lap: 64 words of 64 bits, whose words one more word sums up.
+const SLOTS: usize = 64 * 64;
+/// A lap: what lies as far ahead does not fit [ps].
+const LAP_PS: u64 = SLOT_PS * SLOTS as u64;
+
+/// A slot of the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(u16);
+
+impl Slot {
+    fn of(at: Time) -> Slot {
+        Slot((at.as_ps() >> SLOT_LOG2) as u16 % SLOTS as u16)
+    }
+
+    fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+#[derive(Debug)]
+struct Entry<E> {
+    at: Time,
+    sequence: u64,
+    event: E,
+    /// the next entry of the slot, after the last one the first; of a free entry the next free one
+    next: u32,
+}
+
+/// Events that are less than a lap ahead.
+#[derive(Debug)]
+pub struct Wheel<E> {
+    /// the last entry of each slot that holds any; its `next` is the first
+    last: Box<[u32; SLOTS]>,
+    /// a bit for each slot that holds an entry
+    slots: [u64; 64],
+    /// a bit for each word of `slots` that is not zero
+    words: u64,
+    entries: Vec<Entry<E>>,
+    free: Option<u32>,
+    count: usize,
+}
+
+impl<E: Copy> Wheel<E> {
+    pub fn new() -> Self {
+        Wheel {
+            last: Box::new([0; SLOTS]),
+            slots: [0; 64],
+            words: 0,
+            entries: Vec::with_capacity(256),
+            free: None,
+            count: 0,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The slot for an event `at` a time not before `now`, or `None` if that is a lap ahead or more.
+    #[inline]
+    pub fn slot(now: Time, at: Time) -> Option<Slot> {
+        // The slot of `now` must not also stand for a lap later.
+        let begins = now.as_ps() & !(SLOT_PS - 1);
+        (at.as_ps() - begins < LAP_PS).then(|| Slot::of(at))
+    }
+
+    /// Put an event into its slot, behind those that are not later.
+    #[inline]
+    pub fn insert(&mut self, slot: Slot, at: Time, sequence: u64, event: E) {
+        self.count += 1;
+        let index = slot.index();
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        if self.slots[word] & bit == 0 {
+            self.slots[word] |= bit;
+            self.words |= 1 << word;
+            let entry = self.entry(at, sequence, event);
+            self.entries[entry as usize].next = entry;
+            self.last[index] = entry;
+            return;
+        }
+        let last = self.last[index];
+        let entry = self.entry(at, sequence, event);
+        let mut before = last;
+        if at >= self.entries[last as usize].at {
+            self.last[index] = entry;
+        } else {
+            // The walk ends before the last, which is later.
+            loop {
+                let next = self.entries[before as usize].next;
+                if self.entries[next as usize].at > at {
+                    break;
+                }
+                before = next;
+            }
+        }
+        self.entries[entry as usize].next = self.entries[before as usize].next;
+        self.entries[before as usize].next = entry;
+    }
+
+    /// The first slot from that of `now` on that holds an entry.
+    #[inline]
+    pub fn first(&self, now: Time) -> Option<Slot> {
+        let from = Slot::of(now).index();
+        let (word, bit) = (from / 64, from % 64);
+        let here = self.slots[word] >> bit;
+        if here != 0 {
+            return Some(Slot((from + here.trailing_zeros() as usize) as u16));
+        }
+        // The words after this one, and this one again for what is nearly a lap ahead.
+        let after = self.words.rotate_right(word as u32 + 1);
+        if after == 0 {
+            return None;
+        }
+        let word = (word + 1 + after.trailing_zeros() as usize) % 64;
+        Some(Slot((word * 64 + self.slots[word].trailing_zeros() as usize) as u16))
+    }
+
+    /// Time and sequence of the first entry of a slot that holds one.
+    #[inline]
+    pub fn head(&self, slot: Slot) -> (Time, u64) {
+        let last = &self.entries[self.last[slot.index()] as usize];
+        let first = &self.entries[last.next as usize];
+        (first.at, first.sequence)
+    }
+
+    /// Take the first entry of a slot that holds one.
+    #[inline]
+    pub fn take(&mut self, slot: Slot) -> (Time, E) {
+        self.count -= 1;
+        let index = slot.index();
+        let last = self.last[index];
+        let first = self.entries[last as usize].next;
+        if first == last {
+            self.slots[index / 64] &= !(1 << (index % 64));
+            if self.slots[index / 64] == 0 {
+                self.words &= !(1 << (index / 64));
+            }
+        } else {
+            self.entries[last as usize].next = self.entries[first as usize].next;
+        }
+        let entry = &mut self.entries[first as usize];
+        let taken = (entry.at, entry.event);
+        // A free entry that is the last of its list leads to itself.
+        entry.next = self.free.unwrap_or(first);
+        self.free = Some(first);
+        taken
+    }
+
+    /// A place for an entry; its `next` is for the caller to set.
+    #[inline]
+    fn entry(&mut self, at: Time, sequence: u64, event: E) -> u32 {
+        let Some(free) = self.free else {
+            let index = u32::try_from(self.entries.len()).expect("fewer than 2^32 events are ahead");
+            self.entries.push(Entry { at, sequence, event, next: index });
+            return index;
+        };
+        let next = self.entries[free as usize].next;
+        self.free = (next != free).then_some(next);
+        self.entries[free as usize] = Entry { at, sequence, event, next: free };
+        free
+    }
+}
