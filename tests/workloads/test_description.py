@@ -102,12 +102,16 @@ def test_a_wrong_description_names_file_and_key(tmp_path: Path, more: str, says:
         description.load(own(tmp_path, more=more))
 
 
-def test_more_processors_than_a_guest_has_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cpus", ["0", '"length"', '"colour"'])
+def test_processors_are_a_number_or_a_parameter_that_is_one(tmp_path: Path, cpus: str) -> None:
     own(tmp_path)
     text = (tmp_path / "workload.toml").read_text()
-    (tmp_path / "workload.toml").write_text(text.replace("script =", "cpus = 9\nscript ="))
-    with pytest.raises(InputError, match="cpus: 9; valid: 1 to 8"):
+    (tmp_path / "workload.toml").write_text(text.replace("script =", f"cpus = {cpus}\nscript ="))
+    with pytest.raises(InputError, match="cpus: "):
         description.load(tmp_path)
+    (tmp_path / "workload.toml").write_text(text.replace("script =", 'cpus = "turns"\nscript ='))
+    workload = description.load(tmp_path)
+    assert workload.cpus(workload.values("tiny", ["turns=5"])) == 5
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

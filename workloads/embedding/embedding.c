@@ -21,7 +21,7 @@
 #include <time.h>
 
 #define DIMENSION 64
-#define MOST_THREADS 8
+#define MOST_THREADS 64
 
 typedef float lanes __attribute__((vector_size(32)));
 
@@ -130,7 +130,7 @@ int main(int argc, char **argv) {
     double skew = atof(argv[6]) / 100;
     uint64_t seed = strtoull(argv[7], NULL, 10);
     if (rows < 1 || rows > UINT32_MAX || queries < 1 || per_query < 1 || threads < 1 || threads > MOST_THREADS)
-        fail("rows, queries and rows a query are 1 or more, threads 1 to 8");
+        fail("rows, queries and rows a query are 1 or more, threads 1 to 64");
     table = pages(rows * DIMENSION * sizeof *table);
     for (uint64_t row = 0; row < rows; row++)
         for (uint64_t place = 0; place < DIMENSION; place++)

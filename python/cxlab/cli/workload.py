@@ -120,7 +120,8 @@ def show(name: str) -> None:
     click.echo(workload.subject)
     rows = facts()
     rows.add_row("folder", str(workload.folder))
-    rows.add_row("runs", f"{document.script}, on {document.cpus} processors of the guest")
+    cpus = document.cpus if isinstance(document.cpus, int) else f"`{document.cpus}`"
+    rows.add_row("runs", f"{document.script}, on {cpus} processors of the guest")
     for kind, packages in (("Debian", document.debian), ("PyPI", document.pypi)):
         for package, version in packages.items():
             rows.add_row("needs", f"{kind} package {package} {version}")
@@ -179,8 +180,8 @@ def run(
 ) -> int:
     """A run for each seed, then one table."""
     workload = find(name)
-    given = _given(workload, values)
     chosen = workload.values(size, asked)
+    given = _given(workload, chosen, values)
     click.echo(workload.subject)
     with Interruption() as interruption:
         runs = _Runs(workload, chosen, given, seeds, interruption, given[files.OUT])
@@ -232,13 +233,13 @@ def _instructions(result: RunResult) -> int:
     return result.instructions.user + result.instructions.kernel
 
 
-def _given(workload: Workload, values: dict[str, Any]) -> Given:
+def _given(workload: Workload, chosen: dict[str, Value], values: dict[str, Any]) -> Given:
     """The options of the runs: the user's, and those that the workload decides."""
     decided = {
         option.key: option.settings.get("default", False if option.settings.get("is_flag") else None)
         for option in NOT_OURS
     }
-    decided[processors.CPUS.key] = workload.document.cpus
+    decided[processors.CPUS.key] = workload.cpus(chosen)
     decided[detail_options.DETAIL.key] = detail_options.MARKER
     decided[sampling.WARM_UP.key] = workload.document.warm_up
     return Given({**decided, **values})

@@ -62,7 +62,8 @@ class Document(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     measures: dict[str, Measure]
     sizes: dict[str, Size]
     parameters: dict[str, Parameter] = {}
-    cpus: int = 1
+    #: processors of the guest, or the parameter that says how many
+    cpus: int | str = 1
     #: keep caches warm up to the marker
     warm_up: bool = False
     #: C files of the program $WORKLOAD_BUILD/program
@@ -99,6 +100,11 @@ class Workload:
     def subject(self) -> str:
         """The first line of every output: what drives the machine."""
         return f"workload: real program: {self.what}"
+
+    def cpus(self, values: Mapping[str, Value]) -> int:
+        """Processors of the guest."""
+        cpus = self.document.cpus
+        return cpus if isinstance(cpus, int) else int(values[cpus])
 
     def values(self, size: str, asked: Sequence[str]) -> dict[str, Value]:
         """The size's values and the parameters, as ``asked`` (NAME=VALUE) changes them.
@@ -183,8 +189,13 @@ def _faults(workload: Workload) -> list[tuple[str, str, str]]:
         faults.append(("sizes", "is empty", "one size or more, as [sizes.tiny]"))
     if not document.measures:
         faults.append(("measures", "is empty", "one measure or more"))
-    if not 1 <= document.cpus <= 8:
-        faults.append(("cpus", str(document.cpus), "1 to 8"))
+    if isinstance(document.cpus, str):
+        numbers = [name for name, one in document.parameters.items() if isinstance(one.default, int)]
+        if document.cpus not in numbers:
+            valid = f"a whole number, or a parameter that is one: {', '.join(numbers) or 'there is none'}"
+            faults.append(("cpus", document.cpus, valid))
+    elif document.cpus < 1:
+        faults.append(("cpus", str(document.cpus), "1 or more"))
     keys: set[str] | None = None
     for name, size in document.sizes.items():
         keys = set(size.values) if keys is None else keys
