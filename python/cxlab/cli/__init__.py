@@ -11,6 +11,7 @@ import click
 
 from cxlab.cli.standard_error import make_lossy
 from cxlab.error import HostRefuses, InputError, MachineError
+from cxlab.run.guest import cache
 from cxlab.run.results.summary import OWN_ERROR, cxlab_version
 
 #: Sections of the help: name and module of each command. A module's ``command`` is the subcommand.
@@ -124,6 +125,8 @@ def main() -> None:
     _open_standard_descriptors()
     make_lossy()
     try:
+        # Matplotlib's own choice is the home, and it complains where that cannot be written.
+        os.environ.setdefault("MPLCONFIGDIR", str(cache.folder() / "matplotlib"))
         status = cli.main(standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:

@@ -58,7 +58,8 @@ addEventListener("DOMContentLoaded", () => {
     const line = of => x.map(r_c => 100 * saving({...of, r_c}));
     const traces = [["least", at(LEAST), "dot"], ["nominal", v, "solid"], ["most", at(MOST), "dash"]].map(
       ([name, of, dash]) => ({x, y: line(of), name, mode: "lines", line: {dash}}));
-    traces.push({x: [v.r_c], y: [100 * won], name: "this R_c", mode: "markers", marker: {size: 10, color: "#000"}});
+    const marker = {size: 10, color: "#000"};
+    traces.push({x: [v.r_c], y: [100 * won], name: "this R_c", mode: "markers", marker});
     const layout = {margin: {t: 20, r: 20}, xaxis: {title: {text: "R_c"}},
                     yaxis: {title: {text: "TCO saving [%]"}}, legend: {orientation: "h", y: -0.25}};
     Plotly.react(form.querySelector(".plot"), traces, layout, {responsive: true, displaylogo: false});
