@@ -11,7 +11,6 @@ mod control;
 mod cxl;
 mod error;
 mod kernel_log;
-mod marker;
 mod network;
 mod phrase;
 mod placement;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-use crate::marker::{FROM_OUTPUT, PROGRAM_END, marker};
 use crate::program;
 use crate::protocol::Run;
+use cxlab_marker::{FROM_OUTPUT, PROGRAM_END, marker};
 
 /// A text that has or has not come, in pieces.
 #[derive(Clone, Debug)]

@@ -25,10 +25,10 @@ use nix::unistd::{
 };
 
 use crate::error::{Doing, Result};
-use crate::marker::{PROGRAM_END, PROGRAM_START, marker};
 use crate::placement::MemoryPolicy;
 use crate::protocol::{ByteString, Run, Status, Step};
 use crate::terminal;
+use cxlab_marker::{PROGRAM_END, PROGRAM_START, marker};
 
 /// Hard limit of open files, as systemd sets it: programs of the host expect to be able to raise theirs.
 const OPEN_FILES: u64 = 1 << 20;

@@ -19,6 +19,7 @@ SECTIONS = {
     "Run a program": {
         "boot": "cxlab.cli.boot",
         "compare": "cxlab.cli.compare",
+        "marker": "cxlab.cli.marker",
         "replay": "cxlab.cli.replay",
         "run": "cxlab.cli.run",
         "sweep": "cxlab.cli.sweep",

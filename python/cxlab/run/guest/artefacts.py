@@ -10,6 +10,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "bin"
 GUEST_INIT = FOLDER / "cxlab-guest-init"
 CAPTION = FOLDER / "cxlab-caption"
 QEMU_PLUGIN = FOLDER / "libcxlab_qemu_plugin.so"
+MARKER = FOLDER / "cxlab-marker"
 MEMO = FOLDER / "cxlab-memo"
 
 
