@@ -73,3 +73,17 @@ def test_a_run_and_a_replay_are_asked_for_a_machine_with_its_settings() -> None:
     assert simulated.asked(None, ()) is None
     alone = simulated.asked(None, ("host.llc.slices=2",))
     assert isinstance(alone, AskedMachine) and (alone, alone.settings) == ("", ("host.llc.slices=2",))
+
+
+@pytest.mark.parametrize(
+    ("options", "enabled"), [(["--prefetch"], True), (["--no-prefetch"], False), ([], None)]
+)
+def test_the_prefetchers_of_a_run_are_on_or_off_or_as_the_host_file_has_them(
+    options: list[str], enabled: bool | None
+) -> None:
+    for machine in ("8468v-asic", "spr-a1000"):
+        context = run.make_context("run", ["--machine", machine, *options, "--", "true"])
+        asked = AskedMachine(machine, simulated.settings(Given(context.params)))
+        host_files = model.describe(machine).spec["host"]["prefetch"]["enabled"]["value"]
+        found = model.describe(asked).spec["host"]["prefetch"]["enabled"]["value"]
+        assert found is (host_files if enabled is None else enabled)

@@ -110,8 +110,9 @@ def command(
     """A sentence for each column against the first, then one table, on standard output."""
     given = Given({**_defaults(), **values})
     placements = click.get_current_context().meta.get(ORDER, [])
+    settings = simulated.settings(given)
     planned = columns.plan(
-        machines or (simulated.DEFAULT,), given[simulated.SET], placements, has_choice=len(machines) > 1
+        machines or (simulated.DEFAULT,), settings, placements, has_choice=len(machines) > 1
     )
     measured = columns.measure(given, planned, program, seeds=seeds, anew=anew)
     if isinstance(measured, int):

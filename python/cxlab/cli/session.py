@@ -163,7 +163,7 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
     files.check(given, WRITTEN)
     plot.check(given[plot.OPTION])
     shown = timeline.parse(given[timeline.TIMELINE], given[timeline.WINDOW])
-    machine = load_machine(AskedMachine(given[simulated.MACHINE], given[simulated.SET]))
+    machine = load_machine(AskedMachine(given[simulated.MACHINE], simulated.settings(given)))
     cpus = processors.parse_cpus(given[processors.CPUS], machine)
     _refuse_sampling(given, asked, cpus)
     bounds_of_run = bounds.of(given)

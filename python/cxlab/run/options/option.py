@@ -78,7 +78,7 @@ class Option(Generic[Value]):
     @property
     def key(self) -> str:
         """The name of click's parameter."""
-        return "option_" + self.flag.lstrip("-").replace("-", "_")
+        return "option_" + self.flag.partition("/")[0].lstrip("-").replace("-", "_")
 
     def __call__(self, command: Command) -> Command:
         """Give a command the option."""

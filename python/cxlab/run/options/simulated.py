@@ -1,4 +1,4 @@
-"""The simulated machine: ``--machine`` and ``--set``."""
+"""The simulated machine: ``--machine``, ``--set`` and ``--prefetch``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from click.shell_completion import CompletionItem
 
 from cxlab import model
 from cxlab.asked_machine import AskedMachine
-from cxlab.run.options.option import Option
+from cxlab.run.options.option import Given, Option
 
 DEFAULT = "8468v-asic"
 
@@ -35,6 +35,21 @@ SET: Option[tuple[str, ...]] = Option(
     "Example: nodes.cxl.device.root_port.response_fifo=128",
     {"metavar": "KEY=VALUE", "multiple": True},
 )
+
+#: For every command that boots a guest. A bench has its own.
+PREFETCH: Option[bool | None] = Option(
+    "--prefetch/--no-prefetch",
+    "Switch the cores' prefetchers on or off.  [default: as in the machine's host file]  "
+    "Example: --no-prefetch",
+    {"default": None},
+)
+
+
+def settings(given: Given) -> tuple[str, ...]:
+    """What changes the machine: `--set`, then the prefetchers."""
+    prefetch = given[PREFETCH]
+    switched = () if prefetch is None else (f"host.prefetch.enabled={str(prefetch).lower()}",)
+    return given[SET] + switched
 
 
 def asked(name: str | None, settings: tuple[str, ...]) -> AskedMachine | None:

@@ -30,6 +30,7 @@ from cxlab.run.options.option import Command, Context, Effect, Given, Option
 GUEST: tuple[Option[Any], ...] = (
     simulated.MACHINE,
     simulated.SET,
+    simulated.PREFETCH,
     processors.CPUS,
     processors.SKEW,
     placement.MEMORY,
