@@ -272,6 +272,30 @@ fn a_locked_instruction_waits_for_the_stores_ahead_and_holds_the_loads_behind() 
 }
 
 #[test]
+fn a_system_call_waits_for_loads_and_not_for_stores_and_swapgs_for_neither() {
+    const CPUID: &[u8] = &[0x0f, 0xa2];
+    const SYSCALL: &[u8] = &[0x0f, 0x05];
+    const SWAPGS: &[u8] = &[0x0f, 0x01, 0xf8];
+    let time = |ahead: fn(&mut Script, u64) -> &mut Script, bytes: &[u8]| {
+        let (_, times) = run(MACHINE, |script| {
+            script.independent_load(4096).settle();
+            ahead(script, GIB).instruction(bytes, &[]);
+            script.independent_load(2 * 4096).settle();
+        });
+        (times[1] - times[0]).as_ns()
+    };
+    // uops.info, Alder Lake-P: CPUID takes 100 cycles, order of magnitude; the others as long here.
+    let itself = 100.0 / 3.8;
+    // Intel SDM vol. 3, 8.3: CPUID waits until the store's line is there; vol. 2, SYSCALL: it does not.
+    assert!(is_load_of_dram(time(Script::store, CPUID) - CXL_NS - itself), "{}", time(Script::store, CPUID));
+    assert!(is_load_of_dram(time(Script::store, SYSCALL) - itself), "{}", time(Script::store, SYSCALL));
+    // The load behind begins when the one ahead has ended, or beside it. Each of the two may find its row open.
+    let behind = time(Script::independent_load, SYSCALL) - CXL_NS - itself;
+    assert!(is_load_of_dram(behind) || is_load_of_dram(behind + ROW_NS), "{behind}");
+    assert!(time(Script::independent_load, SWAPGS) < CXL_NS + itself, "{}", time(Script::independent_load, SWAPGS));
+}
+
+#[test]
 fn locked_additions_in_a_row_take_their_latency_each() {
     // uops.info, Alder Lake-P: LOCK ADD m64, r64 every 18 cycles; here the dispatch behind its store adds one or two.
     const COUNT: u64 = 1_000;

@@ -106,9 +106,8 @@ impl ExecutionPorts {
             Class::FloatAdd => Some(6),
             Class::FloatMultiply => Some(7),
             Class::FloatDivide => Some(8),
-            Class::Move | Class::Locked | Class::LoadFence | Class::StoreFence | Class::Fence | Class::Serialising => {
-                None
-            }
+            Class::Move | Class::Locked | Class::LoadFence | Class::StoreFence | Class::Fence => None,
+            Class::Serialising | Class::SystemCall | Class::Microcode => None,
         });
         let inverse = u64::MAX / period.as_ps() + 1;
         ExecutionPorts { groups: specs.map(Ports::new).into(), of_class, period, inverse }

@@ -40,7 +40,7 @@ impl Timing {
             Class::LoadFence => table.load_fence.0,
             Class::StoreFence => 0,
             Class::Fence => table.fence.0,
-            Class::Serialising => table.serialising.0,
+            Class::Serialising | Class::SystemCall | Class::Microcode => table.serialising.0,
         };
         Timing {
             period: clock.period(),

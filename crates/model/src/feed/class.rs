@@ -24,10 +24,14 @@ pub enum Class {
     Fence,
     /// cpuid and the like: nothing behind it begins before it and the stores ahead of it are done
     Serialising,
+    /// syscall and sysret: nothing behind it begins before it is done; stores ahead of it may still be on their way
+    SystemCall,
+    /// swapgs, xsave and the like: long, and no barrier to anything
+    Microcode,
 }
 
 impl Class {
-    pub const ALL: [Class; 13] = [
+    pub const ALL: [Class; 15] = [
         Class::Move,
         Class::Integer,
         Class::Multiply,
@@ -41,6 +45,8 @@ impl Class {
         Class::StoreFence,
         Class::Fence,
         Class::Serialising,
+        Class::SystemCall,
+        Class::Microcode,
     ];
 
     /// It begins when every store ahead of it has left the core (Intel SDM vol. 3, 8.2.3.9, 8.3 and 11.3.1).
@@ -52,7 +58,13 @@ impl Class {
     /// Nothing behind it is dispatched before it is done.
     #[must_use]
     pub fn holds_dispatch(self) -> bool {
-        matches!(self, Class::LoadFence | Class::Fence | Class::Serialising)
+        matches!(self, Class::LoadFence | Class::Fence | Class::Serialising | Class::SystemCall)
+    }
+
+    /// It is microcode, which need not touch the lines that its operand names.
+    #[must_use]
+    pub fn is_microcode(self) -> bool {
+        matches!(self, Class::Serialising | Class::SystemCall | Class::Microcode)
     }
 }
 
@@ -63,16 +75,12 @@ pub(super) fn classify(code: &iced_x86::Instruction, no_memory: bool) -> Class {
         M::Lfence => return Class::LoadFence,
         M::Sfence => return Class::StoreFence,
         M::Mfence => return Class::Fence,
-        M::Cpuid
-        | M::Serialize
-        | M::Iretq
-        | M::Iret
-        | M::Wrmsr
-        | M::Invlpg
-        | M::Invpcid
-        | M::Syscall
-        | M::Sysretq
-        | M::Swapgs
+        // Intel SDM vol. 3, 8.3: these serialise, and of the instructions below none does.
+        M::Cpuid | M::Serialize | M::Iretq | M::Iret | M::Wrmsr | M::Invlpg | M::Invpcid => return Class::Serialising,
+        // Vol. 2, SYSCALL and SYSRET: what follows does not execute before all ahead has; data stored ahead of it may become
+        // visible later.
+        M::Syscall | M::Sysretq => return Class::SystemCall,
+        M::Swapgs
         | M::Xsave
         | M::Xsaveopt
         | M::Xsavec
@@ -88,7 +96,7 @@ pub(super) fn classify(code: &iced_x86::Instruction, no_memory: bool) -> Class {
         | M::Xsavec64
         | M::Xsaves64
         | M::Xrstor64
-        | M::Xrstors64 => return Class::Serialising,
+        | M::Xrstors64 => return Class::Microcode,
         M::Mov if code.op0_register().is_cr() => return Class::Serialising,
         M::Xchg if !no_memory => return Class::Locked,
         M::Imul | M::Mul | M::Mulx => return Class::Multiply,

@@ -90,7 +90,7 @@ impl Instruction {
             work,
             bytes: u8::try_from(code.memory_size().size()).unwrap_or(0),
             may_access: !info.used_memory().is_empty(),
-            must_access: touches && class != Class::Serialising && !touch.is_silent() && is_plain(code),
+            must_access: touches && !class.is_microcode() && !touch.is_silent() && is_plain(code),
         }
     }
 }

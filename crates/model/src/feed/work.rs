@@ -35,7 +35,8 @@ impl Work {
         match class {
             Class::Divide => Work::Divide,
             Class::Locked => Work::Locked,
-            Class::Serialising | Class::LoadFence | Class::StoreFence | Class::Fence => Work::Microcode,
+            Class::Serialising | Class::SystemCall | Class::Microcode => Work::Microcode,
+            Class::LoadFence | Class::StoreFence | Class::Fence => Work::Microcode,
             _ => {
                 let writes = |access| matches!(access, OpAccess::ReadWrite | OpAccess::ReadCondWrite);
                 let changes = info.used_memory().iter().any(|memory| writes(memory.access()));
