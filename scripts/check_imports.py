@@ -39,7 +39,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "crates/kernel": (
         "order slab random",
         "quantity",
-        "credits event server statistic",
+        "credits event server slots statistic",
     ),
     "crates/access": (
         "page words",

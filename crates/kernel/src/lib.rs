@@ -6,6 +6,7 @@
 //!   server    what keeps order reserves time ahead; what may reorder schedules an event
 //!   order     time that went back: counted in every build
 //!   credits   back-pressure: a FIFO of waiters, each woken once
+//!   slots     entries whose return may be known ahead, and a FIFO of waiters
 //!   slab      rows that live while a transaction does, addressed by index
 //!   statistic declared once beside its field: name, unit, description
 //!   random    named streams of random numbers from one seed
@@ -20,6 +21,7 @@ pub mod quantity;
 pub mod random;
 pub mod server;
 pub mod slab;
+pub mod slots;
 pub mod statistic;
 
 pub use credits::{Credits, Grant};
@@ -28,3 +30,4 @@ pub use quantity::{Bandwidth, Bytes, Frequency, QuantityError, Time};
 pub use random::Stream;
 pub use server::Server;
 pub use slab::{Key, Slab};
+pub use slots::Slots;

@@ -26,7 +26,6 @@ mod ports;
 mod posted;
 mod predictor;
 mod prefetch;
-mod slots;
 mod spec;
 mod stats;
 mod stores;

@@ -48,7 +48,8 @@ pub use stats::{NodeStats, StageTimes};
 
 use address_map::AddressMap;
 use remote::SocketLink;
-use requests::Table;
+pub use requests::Occupancy;
+use requests::Tables;
 use stats::NodeCounts;
 
 /// What happens at the home agents.
@@ -56,6 +57,8 @@ use stats::NodeCounts;
 pub enum Event {
     /// a request reaches the home agent and the LLC
     Home(RequestKey),
+    /// a request that waited has an entry of its slice's table
+    Entered(RequestKey),
     /// a request reaches the link to the other socket
     Cross(RequestKey),
     /// a request reaches the home agent of the other socket
@@ -72,6 +75,8 @@ pub enum Event {
     Written(RequestKey),
     /// a line is back at its core
     Fill(RequestKey),
+    /// the core has given up a victim of its L2 that had waited for an entry of its slice's table
+    Pulled(CoreId),
 }
 
 /// Who keeps the events of the home agents.
@@ -107,8 +112,6 @@ pub struct NodeParts {
     pub socket: Socket,
     /// whose LLC slices its lines stay in
     pub cluster: Option<ClusterId>,
-    /// LLC slices that serve it
-    pub slices: usize,
     /// over CXL
     pub cxl: bool,
     pub behind: Behind,
@@ -118,7 +121,6 @@ pub struct NodeParts {
 struct Node {
     socket: Socket,
     cxl: bool,
-    table: Table,
     counts: NodeCounts,
 }
 
@@ -137,6 +139,7 @@ pub struct Home {
     /// between cores and slices
     mesh: Mesh,
     nodes: Vec<Node>,
+    tables: Tables,
     socket_link: Option<SocketLink>,
     requests: Slab<Request>,
 }
@@ -153,8 +156,8 @@ impl Home {
         let (nodes, behind): (Vec<_>, Vec<_>) = nodes
             .into_iter()
             .map(|node| {
-                let NodeParts { socket, slices, cxl, behind, .. } = node;
-                (Node { socket, cxl, table: Table::new(spec, slices), counts: NodeCounts::default() }, behind)
+                let NodeParts { socket, cxl, behind, .. } = node;
+                (Node { socket, cxl, counts: NodeCounts::default() }, behind)
             })
             .unzip();
         let llc: &LlcSpec = plan.llc;
@@ -167,6 +170,7 @@ impl Home {
             misses: 0,
             to_memory: *plan.mesh.home_to_memory,
             mesh: Mesh::new(&plan)?,
+            tables: Tables::new(spec, *llc.slices as usize, nodes.len()),
             nodes,
             socket_link: socket_link.map(SocketLink::new),
             requests: Slab::new(),
@@ -194,14 +198,9 @@ impl Home {
         self.nodes.iter().map(|node| (&node.counts.stats, &node.counts.stages))
     }
 
-    /// Of each node's table of requests: entries in use, and requests that wait for one.
-    pub fn tables(&self) -> impl Iterator<Item = (u32, usize)> {
-        self.nodes.iter().map(|node| node.table.occupied())
-    }
-
-    /// Requests that waited for an entry of each node's table, since the beginning.
-    pub fn table_full_events(&self) -> impl Iterator<Item = u64> {
-        self.nodes.iter().map(|node| node.table.full_events())
+    /// What each node's requests have of the slices' tables.
+    pub fn tables(&self) -> impl Iterator<Item = Occupancy> {
+        self.tables.nodes()
     }
 
     /// The link to the other socket, if there is one.

@@ -253,6 +253,7 @@ impl Machine {
                     self.ready.push_back(core);
                 }
             }
+            Event::Home(home::Event::Pulled(core)) => self.cores[usize::from(core.0)].pulled(now, &mut self.shared),
             Event::Home(event) => {
                 let (home, mut around) = self.shared.at_home(&mut self.cores);
                 home.step(now, event, &mut around);
@@ -283,7 +284,7 @@ impl Machine {
         }
         if request.op == Op::Load {
             let loads = &mut self.loads[core];
-            if request.entered { loads.count(&request) } else { loads.count_llc(&request, latency) }
+            if request.to_memory { loads.count(&request) } else { loads.count_llc(&request, latency) }
         }
         self.cores[core].fill(&request, latency, now, &mut self.shared)?;
         Ok(core)
@@ -349,7 +350,7 @@ impl Machine {
 
     /// Requests that waited for an entry of the home agents' tables, for each node, since the beginning.
     pub fn table_full_events(&self) -> impl Iterator<Item = u64> {
-        self.shared.home.table_full_events()
+        self.shared.home.tables().map(|of_node| of_node.full_events)
     }
 
     /// The link to the other socket, if there is one.

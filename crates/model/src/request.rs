@@ -74,8 +74,10 @@ pub struct Request {
     pub behind: Option<RequestKey>,
     /// whose core hears of it once the home agent of the other socket has it
     pub answers: Option<RequestKey>,
-    /// it has an entry of the home agent's table of requests, so it goes to memory
+    /// it has an entry of its slice's table of requests
     pub entered: bool,
+    /// it goes to its memory: neither the LLC nor another core has the line
+    pub to_memory: bool,
     /// when the core had the address
     born: Time,
     /// end of the last stage
@@ -108,6 +110,7 @@ impl Request {
             behind: None,
             answers: None,
             entered: false,
+            to_memory: false,
             born,
             last: born,
             spans: [Time::ZERO; Stage::ALL.len()],

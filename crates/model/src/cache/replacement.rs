@@ -5,10 +5,11 @@
 //! ```
 //!
 //! A policy is a file: what it remembers, what a use changes, whom it names. The set is a row of [`Entry`]. LRU remembers
-//! in the order of the row, SRRIP in the entries, tree-PLRU in a word for each set, SHiP in a signature for each line.
+//! in the order of the row, SRRIP and QLRU in the entries, tree-PLRU in a word for each set, SHiP in a signature for each line.
 //! Not modelled: policies that learn from misses of sampled sets (DIP, DRRIP).
 
 mod lru;
+mod qlru;
 mod ship;
 mod srrip;
 mod tree_plru;
@@ -31,12 +32,15 @@ pub enum Replacement {
     TreePlru,
     /// the line whose next use is predicted to be farthest
     Srrip,
+    /// two-bit ages, as nanoBench finds them in Intel's L2 and L3
+    Qlru,
     /// SRRIP that inserts by whether lines of the same instruction were used again
     Ship,
 }
 
 impl Replacement {
-    pub const ALL: [Replacement; 4] = [Replacement::Lru, Replacement::TreePlru, Replacement::Srrip, Replacement::Ship];
+    pub const ALL: [Replacement; 5] =
+        [Replacement::Lru, Replacement::TreePlru, Replacement::Srrip, Replacement::Qlru, Replacement::Ship];
 
     /// The policy of a cache that holds nothing.
     pub(super) fn policy(self, sets: usize, ways: usize) -> Policy {
@@ -44,6 +48,7 @@ impl Replacement {
             Replacement::Lru => Policy::Lru,
             Replacement::TreePlru => Policy::TreePlru(vec![0; sets].into()),
             Replacement::Srrip => Policy::Srrip,
+            Replacement::Qlru => Policy::Qlru,
             Replacement::Ship => Policy::Ship(Ship::new(sets, ways).into()),
         }
     }
@@ -56,6 +61,7 @@ pub(super) enum Policy {
     /// a tree for each set
     TreePlru(Box<[u64]>),
     Srrip,
+    Qlru,
     Ship(Box<Ship>),
 }
 
@@ -67,6 +73,7 @@ impl Policy {
             Policy::Lru => return lru::used(row, way),
             Policy::TreePlru(trees) => tree_plru::used(&mut trees[set], row.len(), way),
             Policy::Srrip => srrip::used(row, way),
+            Policy::Qlru => qlru::used(row, way),
             Policy::Ship(ship) => ship.used(set, row, way, by),
         }
         way
@@ -76,14 +83,16 @@ impl Policy {
     #[inline]
     pub(super) fn victim(&mut self, set: usize, row: &mut [Entry]) -> usize {
         // LRU keeps its empty ways behind the others, where its victim is.
-        if matches!(self, Policy::Lru) {
-            return lru::victim(row);
+        match self {
+            Policy::Lru => return lru::victim(row),
+            Policy::Qlru => return qlru::victim(row),
+            Policy::TreePlru(_) | Policy::Srrip | Policy::Ship(_) => {}
         }
         if let Some(empty) = row.iter().position(|entry| entry.is_empty()) {
             return empty;
         }
         match self {
-            Policy::Lru => lru::victim(row),
+            Policy::Lru | Policy::Qlru => unreachable!("both have found their empty ways"),
             Policy::TreePlru(trees) => tree_plru::victim(trees[set], row.len()),
             Policy::Srrip => srrip::victim(row),
             Policy::Ship(ship) => ship.victim(set, row),
@@ -96,6 +105,7 @@ impl Policy {
         match self {
             Policy::Lru | Policy::TreePlru(_) => return self.used(set, row, way, by),
             Policy::Srrip => srrip::filled(row, way),
+            Policy::Qlru => qlru::filled(row, way),
             Policy::Ship(ship) => ship.filled(set, row, way, by),
         }
         way
@@ -105,7 +115,7 @@ impl Policy {
     pub(super) fn emptied(&self, row: &mut [Entry], way: usize) {
         match self {
             Policy::Lru => lru::emptied(row, way),
-            Policy::TreePlru(_) | Policy::Srrip | Policy::Ship(_) => {}
+            Policy::TreePlru(_) | Policy::Srrip | Policy::Qlru | Policy::Ship(_) => {}
         }
     }
 }

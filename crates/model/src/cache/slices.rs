@@ -56,8 +56,10 @@ impl Slices {
         } as u16)
     }
 
+    /// The place of its set among those of all slices.
     #[inline]
-    fn set(&self, slice: SliceId, line: Hpa) -> usize {
+    #[must_use]
+    pub fn set(&self, slice: SliceId, line: Hpa) -> usize {
         (u64::from(slice.0) * self.sets + (line.line_number() & (self.sets - 1))) as usize
     }
 

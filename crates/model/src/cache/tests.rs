@@ -80,6 +80,24 @@ fn srrip_keeps_what_is_in_use_as_its_paper_shows() {
 }
 
 #[test]
+fn qlru_has_the_hits_of_nanobenchs_simulator() {
+    // QLRU_H00_M1_R0_U1 of nanoBench (tools/CacheAnalyzer/cacheSim.py), run on these accesses.
+    let mut tags = Tags::new(1, 4, Replacement::Qlru);
+    let hits = [1, 2, 3, 4, 1, 5, 6, 1, 4, 7, 8, 1, 5].map(|number| hit(&mut tags, 0, number));
+    let wanted = [false, false, false, false, true, false, false, true, true, false, false, true, false];
+    assert_eq!(hits, wanted);
+    for (entry, (number, age)) in tags.rows.iter().zip([(1, 1), (7, 3), (8, 2), (5, 1)]) {
+        assert!(entry.holds(line(number)) && entry.rereference() == age, "{entry:?} for line {number}, {age}");
+    }
+    // A cycle of so many lines through 15 ways: its hits in rounds 201 to 400. LRU has none.
+    for (lines, wanted) in [(16, 2362), (17, 2024), (20, 1200)] {
+        let mut tags = Tags::new(1, 15, Replacement::Qlru);
+        let hits: Vec<bool> = (0..400 * lines).map(|turn| hit(&mut tags, 0, turn % lines)).collect();
+        assert_eq!(hits[200 * lines as usize..].iter().filter(|hit| **hit).count(), wanted, "{lines} lines");
+    }
+}
+
+#[test]
 fn an_emptied_way_is_taken_before_a_line_leaves() {
     for policy in Replacement::ALL {
         let mut tags = Tags::new(1, 4, policy);

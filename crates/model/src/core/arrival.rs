@@ -35,8 +35,8 @@ impl Core {
             if buffer.is_some() { self.caches.fill(line, state, by) } else { self.caches.fill_l2(line, state, by) };
         self.leave_superqueue(now, uncore);
         if let Some(victim) = victim {
-            let takes = uncore.victim(self.id, victim, now);
-            self.evict(takes, now);
+            uncore.victim(self.id, victim, now);
+            self.evict(victim.line, now, uncore);
         }
         // Who took its fill buffer when the line was already near finds it no sooner than in L2.
         let ready = buffer.map_or(now, |since| now.max(since + self.timing.l2));
@@ -46,10 +46,15 @@ impl Core {
         Ok(Some((waiters, ready)))
     }
 
+    /// The home agent has pulled a victim of L2, which had waited for an entry of its slice's table.
+    pub(crate) fn pulled<U: Uncore>(&mut self, now: Time, uncore: &mut U) {
+        self.leave_superqueue(now, uncore);
+    }
+
     /// The core's own copy, if it has one, goes home.
     pub(super) fn give_up_copy<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) {
         if let Some(changed) = self.caches.snoop(line, Snoop::Invalidate) {
-            let _no_entry_of_its_own = uncore.victim(self.id, Victim { line, changed }, at);
+            uncore.victim(self.id, Victim { line, changed }, at);
         }
     }
 

@@ -267,7 +267,7 @@ impl CpiStack {
     pub fn answered(&mut self, request: &Request) {
         self.answered = match request.op {
             Op::Walk => Answered::Walk,
-            _ if request.entered => Answered::Node(request.node),
+            _ if request.to_memory => Answered::Node(request.node),
             _ => Answered::Llc,
         };
         self.spans = *request.spans();

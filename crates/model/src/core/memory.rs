@@ -203,11 +203,18 @@ impl Core {
         }
     }
 
-    /// A victim of L2 leaves for the LLC, which pulls it `takes` after it has an entry.
-    pub(super) fn evict(&mut self, takes: Time, at: Time) {
+    /// A victim of L2 leaves for the LLC as soon as the superqueue has an entry for it.
+    pub(super) fn evict<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) {
         match self.misses.superqueue.take(at) {
-            Some(at) => self.misses.superqueue.give_back(at + takes),
-            None => self.misses.superqueue.wait(Entering::Victim(takes)),
+            Some(at) => self.leave_l2(line, at, uncore),
+            None => self.misses.superqueue.wait(Entering::Victim(line)),
+        }
+    }
+
+    /// A victim of L2 has an entry of the superqueue, which it holds until the home agent has pulled it.
+    fn leave_l2<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) {
+        if let Some(pulled) = uncore.pull(self.id, line, at) {
+            self.misses.superqueue.give_back(pulled);
         }
     }
 
@@ -218,7 +225,7 @@ impl Core {
             let at = free.max(now);
             match next {
                 Entering::Request(key) => uncore.depart(key, at),
-                Entering::Victim(takes) => self.misses.superqueue.give_back(at + takes),
+                Entering::Victim(line) => self.leave_l2(line, at, uncore),
             }
         }
     }

@@ -8,15 +8,14 @@
 //! ```
 //!
 //! A load or store for a line that is read ahead takes a fill buffer and waits with it. The LLC takes L2's victims, clean ones
-//! too, and each holds its entry until the home agent has pulled it. Source: Intel optimization manual (248966), Golden Cove:
+//! too, and each holds its entry until the home agent has pulled it: it waits there for an entry of its slice's table. Source: Intel optimization manual (248966), Golden Cove:
 //! 16 L1D fill buffers (write-combining buffers are fill buffers, SDM vol. 3, 11.3.1), 48 outstanding L2 misses; the non-inclusive
 //! LLC as a victim cache: MICRO'23 (Sun et al.), 2.2. How long a victim holds its entry is not published (MOD-16).
 
-use cxlab_kernel::Time;
+use cxlab_kernel::{Slots, Time};
 use rustc_hash::FxHashMap;
 
 use super::order::StoreNumber;
-use super::slots::Slots;
 use super::window::Waiters;
 use crate::addr::Hpa;
 use crate::cache::Reference;
@@ -59,8 +58,8 @@ pub enum Waiting {
 pub enum Entering {
     /// a request that leaves for the home agents then
     Request(RequestKey),
-    /// a victim of L2, and how long the LLC takes to pull it
-    Victim(Time),
+    /// a victim of L2, which leaves for its slice then
+    Victim(Hpa),
 }
 
 /// The lines that a core awaits.

@@ -52,7 +52,7 @@ impl Core {
             if !self.misses.superqueue.has_room(at) {
                 return Ok(lines.left() + 1);
             }
-            if uncore.congested(line) {
+            if uncore.congested(line, at) {
                 self.stats.prefetches_refused.increment();
                 return Ok(lines.left() + 1);
             }

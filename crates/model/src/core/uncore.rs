@@ -21,9 +21,13 @@ pub trait Uncore {
     /// The request has its fill buffer and leaves the core.
     fn depart(&mut self, key: RequestKey, at: Time);
     /// Whether the line should not be read ahead: it has no memory, or its home agents have no free entry.
-    fn congested(&self, line: Hpa) -> bool;
+    fn congested(&self, line: Hpa, at: Time) -> bool;
     /// A core's changed line becomes known to the LLC; the core keeps it.
     fn cleaned(&mut self, core: CoreId, line: Hpa, at: Time);
-    /// A line has left the core's caches: how long it takes until the LLC pulls it.
-    fn victim(&mut self, core: CoreId, victim: Victim, at: Time) -> Time;
+    /// A line has left the core's caches.
+    fn victim(&mut self, core: CoreId, victim: Victim, at: Time);
+    /// A victim leaves the core for its slice: when the home agent will have pulled it; `None` if [`Core::pulled`] will say so.
+    ///
+    /// [`Core::pulled`]: super::Core::pulled
+    fn pull(&mut self, core: CoreId, line: Hpa, at: Time) -> Option<Time>;
 }

@@ -1,8 +1,8 @@
 //! The home agent's steps: from the look-up in the LLC to the memory, and from the memory's answer back to the core.
 //!
 //! ```text
-//!   fetch: LLC --has it--------------------------------> answer_core
-//!             --has it not--> table of requests -> memory -> answered -> go_home
+//!   reach: table of requests -> look_up: snoop filter -> fetch: LLC --has it----------------> answer_core
+//!                                                                  --has it not--> memory -> answered -> go_home
 //! ```
 //!
 //! A write leaves its data with the home agent, which answers the core at once and then writes the line.
@@ -49,21 +49,16 @@ impl Home {
         queue.schedule(at + to_home, Event::Home(key));
     }
 
-    /// Whether the line should not be read ahead: it has no memory, or its table has no free entry.
-    pub fn congested(&self, line: Hpa) -> bool {
-        self.of(line).is_none_or(|home| self.nodes[usize::from(home.node.0)].table.refuses_prefetches())
-    }
-
-    /// How long a victim of `core` takes until its slice has pulled it: request and pull, the data leave with the pull.
-    pub fn pull(&self, line: Hpa, core: CoreId) -> Time {
-        let slice = self.slice(line);
-        self.mesh.to_home(core, slice) + self.mesh.to_core(core, slice)
+    /// Whether the line should not be read ahead: it has no memory, or its slice's table has no free entry.
+    pub fn congested(&self, line: Hpa, at: Time) -> bool {
+        self.of(line).is_none_or(|home| !self.tables.has_room(home.slice, at))
     }
 
     /// An event of the home agents is due.
     pub fn step<A: Around>(&mut self, now: Time, event: Event, around: &mut A) {
         match event {
-            Event::Home(key) => self.look_up(now, key, around),
+            Event::Home(key) => self.reach(now, key, around),
+            Event::Entered(key) => self.entered_late(now, key, around),
             Event::Cross(key) => self.cross(now, key, around),
             Event::RemoteHome(key) => self.remote_home(now, key, around),
             Event::Memory(key) => self.arrive(now, key, around),
@@ -71,8 +66,23 @@ impl Home {
             Event::CrossBack(key) => self.cross_back(now, key, around),
             Event::Evicted(key) => self.enter_table(now, key, around),
             Event::Written(key) => self.written(now, key, around),
-            Event::Fill(_) => unreachable!("the core takes its line itself"),
+            Event::Fill(_) | Event::Pulled(_) => unreachable!("the core takes it itself"),
         }
+    }
+
+    /// A request reaches its slice, or who had its line has been served.
+    fn reach<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+        let request = &mut self.requests[key];
+        request.stamp(Stage::ToHome, now);
+        if request.entered { self.look_up(now, key, around) } else { self.enter_table(now, key, around) }
+    }
+
+    /// The request has its entry of the slice's table: it is looked up, or a line of the LLC leaves for its memory.
+    pub(super) fn entered<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+        self.holds_entry(key);
+        let request = &mut self.requests[key];
+        request.stamp(Stage::HomeQueue, now);
+        if request.op == Op::WriteBack { self.leave(now, key, around) } else { self.look_up(now, key, around) }
     }
 
     /// The LLC has the line, or its memory is asked, or written; `snooped` is when other cores have answered.
@@ -95,7 +105,7 @@ impl Home {
             Op::Clean => !self.llc.clean(slice, line),
             Op::WriteBack | Op::PartialWrite | Op::Directory => unreachable!("home agents send these"),
         };
-        if done { self.answer_core(snooped, key, queue) } else { self.enter_table(now, key, queue) }
+        if done { self.answer_core(snooped, key, queue) } else { self.ask_memory(now, key, queue) }
     }
 
     fn look_up_llc(&mut self, slice: SliceId, line: Hpa, by: Reference) -> bool {
@@ -113,10 +123,10 @@ impl Home {
         queue.schedule(back, Event::Fill(key));
     }
 
-    /// The request has an entry. What is written leaves its data there and is done, if the home agent is its line's own:
-    /// it writes it. A line of the other socket is ordered by the home agent there, which has to say that it has it
+    /// The request's memory is asked. What is written leaves its data in the entry and is done, if the home agent is its line's
+    /// own: it writes it. A line of the other socket is ordered by the home agent there, which has to say that it has it
     /// (Loughlin et al., MOESI-prime, ISCA 2022: coherence among sockets is the home socket's).
-    pub(super) fn entered<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
+    fn ask_memory<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = &mut self.requests[key];
         let op = match request.op {
             Op::NonTemporal | Op::Flush | Op::Clean => Op::WriteBack,
@@ -126,8 +136,9 @@ impl Home {
             }
             Op::Directory => unreachable!("its memory's home agent sends this"),
         };
-        request.stamp(Stage::HomeQueue, now);
         let mut posted = Request::new(request.line, op, request.by, request.home(), now);
+        // The entry is its data's from here on.
+        posted.entered = std::mem::take(&mut request.entered);
         if self.nodes[usize::from(posted.node.0)].socket == Socket::Other {
             posted.answers = Some(key);
         } else {
@@ -137,11 +148,10 @@ impl Home {
         self.leave(now, posted, queue);
     }
 
-    /// A request has its entry in the table of requests and leaves for its memory.
+    /// A request leaves for its memory.
     fn leave<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = &mut self.requests[key];
-        request.stamp(Stage::HomeQueue, now);
-        request.entered = true;
+        request.to_memory = true;
         let away = self.nodes[usize::from(request.node.0)].socket == Socket::Other;
         queue.schedule(now + self.to_memory, if away { Event::Cross(key) } else { Event::Memory(key) });
     }
@@ -204,9 +214,11 @@ impl Home {
     pub fn finish<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) -> (Request, Time) {
         let request = self.requests.remove(key);
         let latency = request.latency(now);
-        if request.entered {
+        if request.to_memory {
             self.nodes[usize::from(request.node.0)].counts.served(&request, latency);
-            self.give_back_entry(now, request.node, queue);
+        }
+        if request.entered {
+            self.give_back_entry(now, &request, queue);
         }
         self.served(now, request.line, queue);
         (request, latency)
@@ -242,8 +254,14 @@ impl Home {
         Some(HomeId { node: mapped.node(), slice: self.llc.slice(line, mapped.cluster) })
     }
 
-    fn slice(&self, line: Hpa) -> SliceId {
+    pub(super) fn slice(&self, line: Hpa) -> SliceId {
         self.of(line).expect("a cached line has a memory").slice
+    }
+
+    /// Which set of which slice is the line's.
+    #[must_use]
+    pub fn llc_set(&self, line: Hpa) -> usize {
+        self.llc.set(self.slice(line), line)
     }
 
     /// As a look-up that nobody counts.

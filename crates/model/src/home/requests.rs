@@ -1,68 +1,148 @@
-//! The table of requests: an entry for each line that the home agents of a node have on its way to or from memory.
+//! The tables of requests: a slice's home agent has an entry for each line that it works on, from the look-up to the end.
 //!
 //! ```text
-//!   LLC miss, write-back -> [entry | waits for one] -> memory ... back -> the entry goes to the first that waits
+//!   to the slice -> [entry | waits for one, in order] -> snoop filter, LLC tags -> [memory] -> at the core: the entry is free
+//!   L2's victim  -> [entry | waits] -> pulled from its core ---------------------------------> the entry is free
+//!   LLC's victim -> [entry | waits] -----------------------------------------> memory has it: the entry is free
 //! ```
 //!
-//! Prefetches are refused while no entry is free. Not modelled: a table for each slice; those of a node are one.
+//! A hit of the LLC holds its entry too, until the core has the line. Lines of all memories share a slice's table. A
+//! prefetch is refused while its slice has no free entry. Source: Intel, Sapphire Rapids uncore performance monitoring, CHA:
+//! each CHA has a table of requests (TOR), which holds pending hits and misses, of DDR and of CXL memory, and the write-backs
+//! of cores (TOR_INSERTS.IA_WBMTOI, IA_WBEFTOE). Not modelled: a victim of L2 takes its entry when it leaves its core, not
+//! when it is at the slice; a request for a line that is being served waits with its entry, not before it.
 
-use cxlab_kernel::{Credits, Grant, Time};
+use cxlab_kernel::{Slots, Time};
 
-use super::{Home, HomeSpec, Queue};
-use crate::request::{NodeId, RequestKey};
+use super::{Around, Event, Home, HomeSpec, Queue};
+use crate::addr::Hpa;
+use crate::cache::SliceId;
+use crate::request::{CoreId, Request, RequestKey};
 
-/// The table of one node.
-pub struct Table {
-    entries: Credits<RequestKey>,
-    /// how many
-    total: u32,
+/// What a node's requests have of all tables; L2's victims are not counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Occupancy {
+    /// entries that they hold
+    pub held: u32,
+    /// requests that wait for one
+    pub waiting: usize,
+    /// requests that found none, since the beginning
+    pub full_events: u64,
 }
 
-impl Table {
-    /// The entries of so many slices.
-    pub fn new(spec: &HomeSpec, slices: usize) -> Table {
-        let total = slices as u32 * *spec.requests;
-        Table { entries: Credits::new(total), total }
+/// Who waits for an entry.
+#[derive(Clone, Copy, Debug)]
+enum Waiting {
+    Request(RequestKey),
+    /// a victim of a core's L2
+    Victim(Pull),
+}
+
+/// A victim of L2 and its way.
+#[derive(Clone, Copy, Debug)]
+struct Pull {
+    core: CoreId,
+    /// from its core to its slice and back: the request, and the pull with which the data leave
+    takes: Time,
+}
+
+/// The table of each slice.
+pub struct Tables {
+    slices: Box<[Slots<Waiting>]>,
+    nodes: Box<[Occupancy]>,
+}
+
+impl Tables {
+    pub fn new(spec: &HomeSpec, slices: usize, nodes: usize) -> Tables {
+        let slices = (0..slices).map(|_| Slots::new(*spec.requests)).collect();
+        Tables { slices, nodes: vec![Occupancy::default(); nodes].into() }
     }
 
-    /// Whether a prefetch finds no entry.
+    /// Whether a slice has a free entry: a prefetch is refused if it has none.
     #[inline]
-    pub fn refuses_prefetches(&self) -> bool {
-        self.entries.held() == self.total
+    pub fn has_room(&self, slice: SliceId, at: Time) -> bool {
+        self.slices[usize::from(slice.0)].has_room(at)
     }
 
-    /// Entries in use, and requests that wait for one.
-    #[must_use]
-    pub fn occupied(&self) -> (u32, usize) {
-        (self.entries.held(), self.entries.waiting())
+    /// What each node's requests have.
+    pub fn nodes(&self) -> impl Iterator<Item = Occupancy> {
+        self.nodes.iter().copied()
     }
 
-    /// Requests that found no entry, since the beginning.
-    #[must_use]
-    pub fn full_events(&self) -> u64 {
-        self.entries.full_events()
+    /// Take an entry at `now`, or wait for one: since when it is the request's.
+    #[inline]
+    fn take(&mut self, now: Time, key: RequestKey, request: &Request) -> Option<Time> {
+        let node = &mut self.nodes[usize::from(request.node.0)];
+        let slice = &mut self.slices[usize::from(request.slice.0)];
+        let at = slice.take(now);
+        if at.is_none() {
+            slice.wait(Waiting::Request(key));
+        }
+        if at != Some(now) {
+            node.waiting += 1;
+            node.full_events += 1;
+        }
+        at
     }
 }
 
 impl Home {
-    /// Take an entry of the table of requests, or wait for one.
-    pub(super) fn enter_table<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
-        let node = usize::from(self.requests[key].node.0);
-        if self.nodes[node].table.entries.take(key) == Grant::Now {
-            self.entered(now, key, queue);
+    /// A request is at its slice, or a line leaves the LLC: take an entry, or wait for one.
+    pub(super) fn enter_table<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+        match self.tables.take(now, key, &self.requests[key]) {
+            Some(at) if at == now => self.entered(now, key, around),
+            Some(at) => around.schedule(at, Event::Entered(key)),
+            None => {}
         }
     }
 
-    /// A request of `node` is done: the next one has its entry.
-    pub(super) fn give_back_entry<Q: Queue>(&mut self, now: Time, node: NodeId, queue: &mut Q) {
-        if let Some(next) = self.nodes[usize::from(node.0)].table.entries.give_back() {
-            self.entered(now, next, queue);
+    /// Who waited has an entry.
+    pub(super) fn entered_late<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+        self.tables.nodes[usize::from(self.requests[key].node.0)].waiting -= 1;
+        self.entered(now, key, around);
+    }
+
+    /// A request holds an entry.
+    #[inline]
+    pub(super) fn holds_entry(&mut self, key: RequestKey) {
+        let request = &mut self.requests[key];
+        request.entered = true;
+        self.tables.nodes[usize::from(request.node.0)].held += 1;
+    }
+
+    /// An entry is free: the next ones have it.
+    pub(super) fn give_back_entry<Q: Queue>(&mut self, now: Time, request: &Request, queue: &mut Q) {
+        self.tables.nodes[usize::from(request.node.0)].held -= 1;
+        let slice = &mut self.tables.slices[usize::from(request.slice.0)];
+        slice.give_back(now);
+        while let Some((next, free)) = slice.serve() {
+            let at = free.max(now);
+            match next {
+                Waiting::Request(key) => queue.schedule(at, Event::Entered(key)),
+                Waiting::Victim(Pull { core, takes }) => {
+                    slice.give_back(at + takes);
+                    queue.schedule(at + takes, Event::Pulled(core));
+                }
+            }
         }
+    }
+
+    /// A victim of `core` leaves for its slice: when it is pulled; `None` if it waits, and [`Event::Pulled`] says so.
+    pub fn pull(&mut self, core: CoreId, line: Hpa, at: Time) -> Option<Time> {
+        let slice = self.slice(line);
+        let takes = self.mesh.to_home(core, slice) + self.mesh.to_core(core, slice);
+        let table = &mut self.tables.slices[usize::from(slice.0)];
+        let Some(at) = table.take(at) else {
+            table.wait(Waiting::Victim(Pull { core, takes }));
+            return None;
+        };
+        table.give_back(at + takes);
+        Some(at + takes)
     }
 
     /// What a home agent wrote is in its memory.
     pub(super) fn written<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = self.requests.remove(key);
-        self.give_back_entry(now, request.node, queue);
+        self.give_back_entry(now, &request, queue);
     }
 }

@@ -1,7 +1,7 @@
 //! Snoops: the messages that the home agent sends to other cores before a core gets a line.
 //!
 //! ```text
-//!   Home(key) -> snoop filter --nobody else--> LLC or memory
+//!   its entry -> snoop filter --nobody else--> LLC or memory
 //!                    |--another may have changed it--> snoop, its answer goes to the asker
 //!                    |--others may read it-----------> invalidations, beside LLC and memory
 //!                    '--it is on its way to a core---> wait, Home(key) again when it is there
@@ -14,14 +14,12 @@ use cxlab_kernel::Time;
 use super::{Answer, Around, Ask, Asked, Cores, Event, Home, Queue, Source};
 use crate::addr::Hpa;
 use crate::cache::{LineState, SliceId, Snoop, Victim};
-use crate::mem::Stage;
 use crate::request::{CoreId, Op, RequestKey};
 
 impl Home {
-    /// A request is at its home agent.
+    /// A request has an entry of its home agent.
     pub(super) fn look_up<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         let request = &mut self.requests[key];
-        request.stamp(Stage::ToHome, now);
         let (line, core, slice) = (request.line, request.core(), request.slice);
         let ask = ask_of(request.op);
         let Some(filter) = &mut self.filter else {

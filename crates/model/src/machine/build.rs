@@ -23,7 +23,6 @@ pub(super) fn memory_system(
         nodes.push(NodeParts {
             socket: node.socket,
             cluster: node.sub_numa_cluster.as_deref().copied(),
-            slices: spec.slices(node).len(),
             cxl: matches!(node.path, Path::Cxl { .. }),
             behind,
         });

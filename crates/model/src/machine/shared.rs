@@ -116,18 +116,21 @@ impl Uncore for Shared {
         self.tables.mapping(page)
     }
 
-    fn congested(&self, line: Hpa) -> bool {
-        self.home.congested(line)
+    fn congested(&self, line: Hpa, at: Time) -> bool {
+        self.home.congested(line, at)
     }
 
     fn depart(&mut self, key: RequestKey, at: Time) {
         self.home.depart(key, at, &mut self.queue);
     }
 
-    fn victim(&mut self, core: CoreId, victim: Victim, at: Time) -> Time {
+    fn victim(&mut self, core: CoreId, victim: Victim, at: Time) {
         self.home.left(victim.line, core);
         self.home.fill_llc(victim, core, at, &mut self.queue);
-        self.home.pull(victim.line, core)
+    }
+
+    fn pull(&mut self, core: CoreId, line: Hpa, at: Time) -> Option<Time> {
+        self.home.pull(core, line, at)
     }
 
     fn cleaned(&mut self, core: CoreId, line: Hpa, at: Time) {

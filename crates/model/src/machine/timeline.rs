@@ -79,7 +79,7 @@ impl Timeline {
             (stats.user_instructions.get() + stats.kernel_instructions.get(), core.fill_buffers_held())
         };
         let Shared { home, fabric, .. } = shared;
-        let tables: Vec<_> = home.tables().collect();
+        let tables: Vec<_> = home.tables().map(|of_node| (of_node.held, of_node.waiting)).collect();
         let ways = (0..tables.len()).flat_map(|node| home.ways(NodeId(node as u16)).iter().map(move |way| (node, way)));
         let paths = ways.filter_map(|(node, way)| Some((node, fabric.occupancy(*way, now)?))).collect();
         self.samples.push(Sample { at: now, cores: cores.iter().map(core).collect(), tables, paths });

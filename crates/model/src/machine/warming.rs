@@ -65,6 +65,23 @@ impl Machine {
         let _written_before_time_began = self.shared.home.take_in(Victim { line, changed }, CoreId(0));
     }
 
+    /// All of these lines have come to the LLC in this order, so many times. Its sets know nothing of each other, so each has all
+    /// its rounds before the next: that is as quick as the host's caches are.
+    pub fn warm_llc_in_rounds(&mut self, mut lines: Vec<(Hpa, bool)>, rounds: u32) {
+        let home = &self.shared.home;
+        lines.sort_by_cached_key(|(line, _)| home.llc_set(*line));
+        let of_one_set = |one: &(Hpa, bool), other: &(Hpa, bool)| home.llc_set(one.0) == home.llc_set(other.0);
+        let ends: Vec<usize> = lines.chunk_by(of_one_set).map(<[_]>::len).collect();
+        let mut rest = &lines[..];
+        for length in ends {
+            let (of_set, others) = rest.split_at(length);
+            for &(line, changed) in (0..rounds).flat_map(|_| of_set) {
+                self.warm_llc(line, changed);
+            }
+            rest = others;
+        }
+    }
+
     /// A line that its core lacks comes from beyond, in no time.
     fn bring(&mut self, line: Hpa, store: bool, by: Reference) {
         let (id, now) = (by.core, self.shared.queue.now());

@@ -1,8 +1,8 @@
-//! Entries of a buffer whose return may be known ahead: fill buffers of L1, the superqueue of L2.
+//! Entries of a buffer whose return may be known ahead.
 //!
 //! ```text
-//!   take --> [ entries ] --return known (an L2 hit, a victim)--> lent again from then on, without an event
-//!               |        --return unknown (a miss)-------------> lent again when it comes
+//!   take --> [ entries ] --return known----> lent again from then on, without an event
+//!               |        --return unknown--> lent again when it comes
 //!               '-- none left: wait in order
 //! ```
 //!
@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use cxlab_kernel::Time;
+use crate::Time;
 
 /// The entries, and who waits for one.
 #[derive(Debug)]
@@ -24,6 +24,7 @@ pub struct Slots<W> {
 }
 
 impl<W> Slots<W> {
+    #[must_use]
     pub fn new(total: u32) -> Slots<W> {
         let free = std::iter::repeat_n(Time::ZERO, total as usize).collect();
         Slots { total, free, waiting: VecDeque::new(), waits: 0 }
@@ -62,19 +63,23 @@ impl<W> Slots<W> {
 
     /// Whether an entry is free at `at`, and nobody waits.
     #[inline]
+    #[must_use]
     pub fn has_room(&self, at: Time) -> bool {
         self.waiting.is_empty() && self.free.front().is_some_and(|free| *free <= at)
     }
 
+    #[must_use]
     pub fn anyone_waits(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     /// Entries whose return is not known.
+    #[must_use]
     pub fn held(&self) -> u32 {
         self.total - self.free.len() as u32
     }
 
+    #[must_use]
     pub fn waits(&self) -> u64 {
         self.waits
     }
