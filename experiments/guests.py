@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from cxlab.border import RunResult
 from cxlab.error import Code, InputError
+from cxlab.run.guest import artefacts
 from msgspec import Struct
 
 #: linux/prctl.h
@@ -37,7 +38,9 @@ def build(folder: Path, name: str) -> Path:
     program = folder / name
     if not program.exists():
         source = ROOT / "tests" / "programs" / f"{name}.c"
-        subprocess.run(["gcc", "-O2", "-pthread", "-o", program, source], check=True)
+        subprocess.run(
+            ["gcc", "-O2", f"-I{artefacts.INCLUDE}", "-pthread", "-o", program, source], check=True
+        )
     return program
 
 

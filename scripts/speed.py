@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cxlab.run.guest import artefacts
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -60,7 +61,9 @@ class Row:
 def build(folder: Path, name: str) -> Path:
     """A test program."""
     program = folder / name
-    subprocess.run(["gcc", "-O2", "-pthread", "-o", program, SOURCES / f"{name}.c"], check=True)
+    subprocess.run(
+        ["gcc", "-O2", f"-I{artefacts.INCLUDE}", "-pthread", "-o", program, SOURCES / f"{name}.c"], check=True
+    )
     return program
 
 

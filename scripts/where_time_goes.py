@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cxlab.output import console
+from cxlab.run.guest import artefacts
 from rich import box
 from rich.table import Table
 
@@ -91,7 +92,7 @@ def costs(lines: Iterator[str]) -> Iterator[tuple[str, str, str, int]]:
 def profile(folder: Path, name: str, argument: str) -> Profile:
     """Record a program, replay it under callgrind."""
     program, trace, counts = folder / name, folder / f"{name}.trace", folder / f"{name}.callgrind"
-    subprocess.run(["gcc", "-O2", "-o", program, SOURCES / f"{name}.c"], check=True)
+    subprocess.run(["gcc", "-O2", f"-I{artefacts.INCLUDE}", "-o", program, SOURCES / f"{name}.c"], check=True)
     record = [sys.executable, "-m", "cxlab", "run", "--record", str(trace), "--out", str(folder / "out")]
     subprocess.run([*record, "--", str(program), argument], check=True, capture_output=True)
     command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={counts}", "--collect-atstart=no"]

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cxlab.run.guest import artefacts
 from guests import STARTED, Cxlab
 
 SOURCES = Path(__file__).parent.parent / "programs"
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread"]
+FLAGS = [f"-I{artefacts.INCLUDE}", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread"]
 
 
 @pytest.fixture

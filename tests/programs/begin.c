@@ -1,7 +1,7 @@
 /* Detail begins here: run between a program's set-up and what is to be timed, under cxlab run --detail marker. */
-#include "marker.h"
+#include "cxlab/marker.h"
 
 int main(void) {
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     return 0;
 }

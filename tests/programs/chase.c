@@ -1,6 +1,6 @@
 /* A random pointer chase through working sets of several sizes, timed by itself: chase COUNT BYTES...
  * In anonymous memory, or in the file or device that CHASE_IN names; in pages of 2 MiB, or with CHASE_BASE_PAGES of 4 KiB. For each size: bytes, ns a load by clock_gettime, and by rdtsc at 2.4 GHz. */
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
         madvise(area, whole, getenv("CHASE_BASE_PAGES") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
         void **at = link_lines(area, lines);
         const int base_pages = getenv("CHASE_BASE_PAGES") != 0;
-        REGION_BEGIN;
+        CXLAB_REGION_BEGIN;
         /* What fits a cache is there when the clock starts; set-up was not simulated. */
         if (bytes <= (32 << 20)) at = follow(at, lines);
         /* So are page tables: four loads for each line of eight entries, all but one in fifty are met. */
@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
         __asm__ volatile("" ::"r"(at) : "memory");
         const uint64_t last = __rdtsc();
         clock_gettime(CLOCK_MONOTONIC, &end);
-        REGION_END;
+        CXLAB_REGION_END;
         const double ns = (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
         printf("%zu %.4f %.4f\n", bytes, ns / (double)count, (double)(last - first) / 2.4 / (double)count);
     }

@@ -1,7 +1,7 @@
 /* Runs a loop of COUNT rounds whose code lies in a page of its own, where the memory policy puts it; code COUNT [DEVICE OFFSET]: in a
  * range of that device. Prints the loop's result and the node of its page, -1 where a page of a device has none. */
 #define _GNU_SOURCE
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,9 +30,9 @@ int main(int argc, char **argv) {
     if (area == MAP_FAILED) perror("mmap"), exit(1);
     memcpy(area, LOOP, sizeof LOOP);
     uint64_t (*loop)(uint64_t) = (uint64_t(*)(uint64_t))(void *)area;
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     const uint64_t sum = loop(count);
-    REGION_END;
+    CXLAB_REGION_END;
     void *page = (void *)((uintptr_t)area & ~(uintptr_t)4095);
     int node = -1;
     syscall(SYS_move_pages, 0, 1ul, &page, NULL, &node, 0);

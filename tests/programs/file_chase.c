@@ -1,6 +1,6 @@
 /* A random chase through a file's pages in the page cache: file_chase FILE COUNT. Each line of 64 B of FILE begins with the offset of
  * the next. Prints ns a load, and the mapping's line of numa_maps. */
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,12 +23,12 @@ int main(int argc, char **argv) {
     uint64_t at = 0;
     for (off_t page = 0; page < about.st_size; page += PAGE) at += (uint64_t)*(volatile const char *)(area + page) & 0;
     struct timespec begin, end;
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (size_t i = 0; i < count; i++) at = *(const uint64_t *)(area + at);
     __asm__ volatile("" ::"r"(at) : "memory");
     clock_gettime(CLOCK_MONOTONIC, &end);
-    REGION_END;
+    CXLAB_REGION_END;
     printf("%.2f\n", ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) / (double)count);
     char line[4096], wanted[32];
     snprintf(wanted, sizeof wanted, "%lx ", (unsigned long)area);

@@ -2,7 +2,7 @@
  * Its pages are placed by a policy that is gone when the rounds begin, so that Linux may move them. For each round: ns a load;
  * then the area's line of numa_maps. */
 #define _GNU_SOURCE
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     void **at = link_lines(area, bytes / LINE);
     policy(MPOL_DEFAULT, 0);
     double ns[MOST_ROUNDS];
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     for (int round = 0; round < rounds; round++) {
         struct timespec begin, end;
         clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
         clock_gettime(CLOCK_MONOTONIC, &end);
         ns[round] = ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) / (double)count;
     }
-    REGION_END;
+    CXLAB_REGION_END;
     for (int round = 0; round < rounds; round++) printf("%.1f ", ns[round]);
     printf("\n");
     char line[4096];

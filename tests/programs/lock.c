@@ -2,7 +2,7 @@
    executes PAUSE (spin) or not (hard). Or one thread produces numbers for another through a ring (ring), one alone for
    itself. Prints the counter, and the mean time of a turn [ns]. */
 #define _GNU_SOURCE
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -75,12 +75,12 @@ int main(int argc, char **argv) {
     threads = strtoull(argv[argc - 2], 0, 0), times = strtoull(argv[argc - 1], 0, 0);
     pthread_t others[64];
     for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, theirs, (void *)i);
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     const uint64_t first = __rdtsc();
     mine((void *)0);
     for (uint64_t i = 1; i < threads; i++) pthread_join(others[i], 0);
     const uint64_t last = __rdtsc();
-    REGION_END;
+    CXLAB_REGION_END;
     printf("%llu %.2f\n", (unsigned long long)counter, (double)(last - first) / 2.4 / (double)times);
     return 0;
 }

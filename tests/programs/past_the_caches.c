@@ -1,7 +1,7 @@
 /* Stores and loads that say what caches should do, over LINES lines: past_the_caches flush|stream LINES.
  * flush: each line is stored to, flushed and loaded again; ns a load is printed, one load at a time.
  * stream: each line is stored past the caches, whole in the first half, its first 8 bytes in the second. */
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <emmintrin.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -47,12 +47,12 @@ int main(int argc, char **argv) {
     madvise(area, bytes, MADV_HUGEPAGE);
     memset(area, 1, bytes);
     double ns = 0;
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     if (strcmp(argv[1], "flush") == 0)
         ns = flush(area, lines);
     else
         stream(area, lines);
-    REGION_END;
+    CXLAB_REGION_END;
     printf("%.1f\n", ns);
     return 0;
 }

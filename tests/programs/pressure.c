@@ -1,5 +1,5 @@
 /* Touches BYTES of small pages, then reads COUNT of them at random: pressure BYTES COUNT. Prints ns a read. */
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
     for (size_t page = 0; page < pages; page++) area[page * PAGE] = (char)(page | 1);
     uint64_t draw = 1, wrong = 0;
     struct timespec begin, end;
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (size_t i = 0; i < count; i++) {
         draw = draw * 0x5851f42d4c957f2dull + 0x14057b7ef767814full;
@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
         wrong += area[page * PAGE] != (char)(page | 1);
     }
     clock_gettime(CLOCK_MONOTONIC, &end);
-    REGION_END;
+    CXLAB_REGION_END;
     const double ns = (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
     printf("%.1f %llu\n", ns / (double)count, (unsigned long long)wrong);
     return 0;

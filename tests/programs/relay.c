@@ -2,7 +2,7 @@
    read; alone, one thread does the work of both. Prints the rounds, those in which a receiver's clock was behind, and the
    mean time of a round [ns]. */
 #define _GNU_SOURCE
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -36,12 +36,12 @@ int main(int argc, char **argv) {
     if (argc > 2) threads = 1;
     pthread_t other;
     if (threads == 2) pthread_create(&other, 0, hand_over, (void *)1);
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     const uint64_t first = __rdtsc();
     hand_over(0);
     if (threads == 2) pthread_join(other, 0);
     const uint64_t last = __rdtsc();
-    REGION_END;
+    CXLAB_REGION_END;
     printf("%llu %llu %.1f\n", (unsigned long long)rounds, (unsigned long long)(behind[0] + behind[1]),
            (double)(last - first) / 2.4 / (double)rounds);
     return 0;

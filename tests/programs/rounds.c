@@ -2,7 +2,7 @@
  * when the first thread began and ended it [ns since its first], and GB/s of all, which do the same. A link that comes down
  * meanwhile is seen from its round on. */
 #define _GNU_SOURCE
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -29,7 +29,7 @@ static void *work(void *who) {
     if (me == 0) {
         /* The others are on their processors before there is detail: no wake-up is timed. */
         while (ready < threads) _mm_pause();
-        REGION_BEGIN;
+        CXLAB_REGION_BEGIN;
         go = 1;
     }
     while (!go) _mm_pause();
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, work, (void *)i);
     work(0);
     for (uint64_t i = 1; i < threads; i++) pthread_join(others[i], 0);
-    REGION_END;
+    CXLAB_REGION_END;
     for (uint64_t round = 0; round < rounds; round++) {
         const double begin = (double)(at[round] - at[0]) / 2.4, end = (double)(at[round + 1] - at[0]) / 2.4;
         printf("%.0f %.0f %.4f\n", begin, end, (double)(threads * share) / (end - begin));

@@ -1,7 +1,7 @@
 /* second: a thread on processor 0 counts until it is told to stop, by one on processor 1 that marks a region meanwhile and
    waits in it for so many more. Prints what was counted in the region. */
 #define _GNU_SOURCE
-#include "marker.h"
+#include "cxlab/marker.h"
 #include "processor.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,13 +23,13 @@ int main(void) {
     pthread_t other;
     pthread_create(&other, 0, count, 0);
     while (!counted) _mm_pause();
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     const uint64_t before = counted;
     while (counted < before + MORE) _mm_pause();
     const uint64_t after = counted;
     stop = 1;
     pthread_join(other, 0);
-    REGION_END;
+    CXLAB_REGION_END;
     printf("%lu\n", after - before);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* stall FILE: one thread holds a spin lock while it reads FILE for the first time, another waits for the lock on a processor
    of its own. Prints how long the lock was held, and how much later the other had it [ns]. */
 #define _GNU_SOURCE
-#include "marker.h"
+#include "cxlab/marker.h"
 #include "processor.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,14 +30,14 @@ int main(int argc, char **argv) {
     pthread_t other;
     pthread_create(&other, 0, wait_for_it, 0);
     while (!ready) _mm_pause();
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     const uint64_t first = __rdtsc();
     const int file = open(argv[argc - 1], O_RDONLY);
     const long got = read(file, &byte, 1);
     const uint64_t last = __rdtsc();
     atomic_flag_clear(&lock);
     pthread_join(other, 0);
-    REGION_END;
+    CXLAB_REGION_END;
     printf("%.0f %.0f %ld\n", (double)(last - first) / 2.4, (double)(had - last) / 2.4, got);
     return 0;
 }

@@ -2,7 +2,7 @@
    in all, one behind the other as stream.c has them. Prints MB/s as STREAM counts, 24 bytes an element, and how many
    elements are wrong. */
 #define _GNU_SOURCE
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <immintrin.h>
 #include <pthread.h>
 #include <sched.h>
@@ -52,10 +52,10 @@ int main(int argc, char **argv) {
     double **arrays[] = {&a, &b, &c};
     for (size_t i = 0; i < 3; i++) *arrays[i] = memset(all + i * bytes, (int)i, bytes);
     pthread_t others[64];
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, work, (void *)i);
     work(0);
-    REGION_END;
+    CXLAB_REGION_END;
     for (uint64_t i = 1; i < threads; i++) pthread_join(others[i], 0);
     uint64_t wrong = 0;
     for (uint64_t i = 0; i < n; i++) wrong += a[i] != b[i] + 3.0 * c[i];

@@ -1,6 +1,6 @@
 /* N independent chases at once: what the fill buffers overlap. streams BYTES STEPS N...: for each N, ns a load. Each goes on
  * where it was before, so no line is visited twice while the numbers times STEPS are below lines / MOST. */
-#include "marker.h"
+#include "cxlab/marker.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +23,13 @@ int main(int argc, char **argv) {
     }
     for (int arg = 3; arg < argc; arg++) {
         const int streams = atoi(argv[arg]);
-        REGION_BEGIN;
+        CXLAB_REGION_BEGIN;
         const uint64_t first = __rdtsc();
         for (size_t step = 0; step < steps; step++)
             for (int i = 0; i < streams; i++) heads[i] = *heads[i];
         __asm__ volatile("" ::"r"(heads) : "memory");
         const uint64_t last = __rdtsc();
-        REGION_END;
+        CXLAB_REGION_END;
         printf("%d %.4f\n", streams, (double)(last - first) / 2.4 / (double)(steps * streams));
     }
     return 0;

@@ -1,6 +1,6 @@
 /* Detail begins and ends here; the program in Python calls these two. */
-#include "../marker.h"
+#include "cxlab/marker.h"
 
-void begin(void) { REGION_BEGIN; }
+void begin(void) { CXLAB_REGION_BEGIN; }
 
-void end(void) { REGION_END; }
+void end(void) { CXLAB_REGION_END; }

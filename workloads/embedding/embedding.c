@@ -7,7 +7,7 @@
  * MERCI reads its queries from a file. It runs WARM of them that are not counted. Threads begin together.
  * Source: Y. Lee et al., MERCI, ASPLOS 2021: EMBEDDING_DIM of its utils.h, and its reduction on one thread a core. */
 #define _GNU_SOURCE
-#include "../marker.h"
+#include "cxlab/marker.h"
 
 #include <errno.h>
 #include <math.h>
@@ -95,7 +95,7 @@ static void *work(void *argument) {
     sched_setaffinity(0, sizeof one, &one);
     pthread_barrier_wait(&together);
     if (thread->number == 0)
-        REGION_BEGIN;
+        CXLAB_REGION_BEGIN;
     pthread_barrier_wait(&together);
     for (uint64_t query = 0; query < warm; query++)
         reduce(thread->rows + query * per_query, thread->sums);
@@ -105,7 +105,7 @@ static void *work(void *argument) {
     thread->seconds = seconds() - begun;
     pthread_barrier_wait(&together);
     if (thread->number == 0)
-        REGION_END;
+        CXLAB_REGION_END;
     return NULL;
 }
 

@@ -7,7 +7,7 @@
  * velocities at corners, predictor and corrector, then second-order limited advection in x and y, in turns.
  * Source: A. Mallinson et al., CloverLeaf: Preparing hydrodynamics codes for exascale, CUG 2013; B. van Leer, Towards
  * the ultimate conservative difference scheme IV, 1977. OMP_NUM_THREADS threads. Walls reflect. The gas has 1.4. */
-#include "../marker.h"
+#include "cxlab/marker.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -304,14 +304,14 @@ static void square(long warm, long steps) {
     mirror_cells(density0), mirror_cells(energy0);
     double mass, mass_after, energy, dt = 1e-4;
     sums(&mass, &energy);
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     for (long number = 0; number < warm; number++)
         dt = step(number, dt, 1);
     double begun = seconds();
     for (long number = warm; number < warm + steps; number++)
         dt = step(number, dt, 1);
     double taken = seconds() - begun;
-    REGION_END;
+    CXLAB_REGION_END;
     sums(&mass_after, &energy);
     if (!(fabs(mass_after / mass - 1) < 1e-9)) {
         fprintf(stderr, "euler: the mass was %.17g and is %.17g\n", mass, mass_after);

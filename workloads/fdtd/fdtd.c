@@ -5,7 +5,7 @@
  * The box holds its lowest mode, whose field in Yee's scheme is known exactly: Ez at the middle is cos(w t), with w
  * from the scheme's own dispersion relation. The program checks that at its end. OMP_NUM_THREADS threads.
  * Source: K. Yee, IEEE Trans. Antennas Propag. 14 (1966); A. Taflove and S. Hagness, Computational Electrodynamics. */
-#include "../marker.h"
+#include "cxlab/marker.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -79,14 +79,14 @@ int main(int argc, char **argv) {
     for (int place = 0; place < 6; place++)
         *all[place] = field();
     excite();
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     for (long number = 0; number < warm; number++)
         step();
     double begun = seconds();
     for (long number = 0; number < steps; number++)
         step();
     double taken = seconds() - begun;
-    REGION_END;
+    CXLAB_REGION_END;
     double found = ez[n / 2 * plane + n / 2 * row + n / 2], wanted = cos(frequency() * (double)(warm + steps));
     printf("# middle %.17g exact %.17g\n", found, wanted);
     if (!(fabs(found - wanted) < 1e-9)) {

@@ -6,7 +6,7 @@
  * are turned round. Detail is the training alone. The share of examples that the model then classifies as they are
  * labelled must be at least what the noise leaves, less five in a hundred.
  * Source: R. Fan et al., LIBLINEAR: A library for large linear classification, JMLR 9 (2008). */
-#include "../marker.h"
+#include "cxlab/marker.h"
 
 #include <linear.h>
 #include <stdint.h>
@@ -69,11 +69,11 @@ int main(int argc, char **argv) {
     struct parameter parameter = {.solver_type = L2R_L2LOSS_SVC_DUAL, .eps = TOLERANCE, .C = 1};
     set_print_string_function(silent);
     srand((unsigned)atol(argv[5]));
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     double begun = seconds();
     struct model *model = train(&problem, &parameter);
     double taken = seconds() - begun;
-    REGION_END;
+    CXLAB_REGION_END;
     int right = 0;
     for (int example = 0; example < problem.l; example++)
         right += predict(model, problem.x[example]) == problem.y[example];

@@ -7,7 +7,7 @@
  * Each connection has one request under way, as a thread of YCSB has. RATE is of all connections together
  * [requests/s]; 0: each sends its next request at once. As in YCSB, a latency is from sending to the answer.
  * Source: B. Cooper et al., Benchmarking Cloud Serving Systems with YCSB, SoCC 2010, and YCSB's core. */
-#include "../marker.h"
+#include "cxlab/marker.h"
 #include "generators.h"
 #include "store.h"
 
@@ -366,12 +366,12 @@ int main(int argc, char **argv) {
     enum distribution distribution = distribution_of(argv[4], mix->name);
     uint64_t inserts = (warm + requests) * (uint64_t)mix->share[INSERT] / 100;
     keys = keys_of(distribution, records, inserts, seed);
-    REGION_BEGIN;
+    CXLAB_REGION_BEGIN;
     run(warm, atof(argv[9]), poll, latencies);
     long started = now();
     run(requests, atof(argv[9]), poll, latencies);
     double seconds = (double)(now() - started) / SECOND;
-    REGION_END;
+    CXLAB_REGION_END;
     report(latencies, requests, seconds);
     return 0;
 }

@@ -9,9 +9,9 @@
 
 use std::arch::asm;
 
-/// Detail begins here: `REGION_BEGIN` of `cxlab/marker.h`.
+/// Detail begins here: `CXLAB_REGION_BEGIN` of `cxlab/marker.h`.
 pub const REGION_BEGIN: u16 = 1;
-/// Detail ends here: `REGION_END` of `cxlab/marker.h`.
+/// Detail ends here: `CXLAB_REGION_END` of `cxlab/marker.h`.
 pub const REGION_END: u16 = 2;
 /// The next instruction of this process's vCPU belongs to the launched program.
 pub const PROGRAM_START: u16 = 0x0100;

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from cxlab.run.guest import artefacts
-
-INCLUDE = Path(__file__).resolve().parent.parent / "include"
 
 
 @click.command(
@@ -22,12 +18,11 @@ INCLUDE = Path(__file__).resolve().parent.parent / "include"
 def command(include: bool, program: bool) -> None:
     """Print one path, or how each language has its markers."""
     if include:
-        click.echo(INCLUDE)
+        click.echo(artefacts.INCLUDE)
     elif program:
         click.echo(artefacts.built(artefacts.MARKER))
     else:
-        click.echo(
-            f'C       cc -I{INCLUDE}, #include "cxlab/marker.h", CXLAB_REGION_BEGIN; CXLAB_REGION_END;'
-        )
+        click.echo(f"C       cc -I{artefacts.INCLUDE}")
+        click.echo('        #include "cxlab/marker.h", then CXLAB_REGION_BEGIN; ... CXLAB_REGION_END;')
         click.echo(f"shell   {artefacts.built(artefacts.MARKER)} begin; ...; {artefacts.MARKER.name} end")
         click.echo("Python  from cxlab import marker; with marker.region(): ...")

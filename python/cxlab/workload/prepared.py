@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cxlab.error import Code, InputError
-from cxlab.run.guest import cache
+from cxlab.run.guest import artefacts, cache
 from cxlab.workload.description import Value, Workload
 
 #: Name of the program that the C files make.
@@ -142,7 +142,7 @@ def _build(workload: Workload) -> Path:
     """The folder with the program; without C files an empty one."""
     sources = [workload.folder / name for name in workload.document.sources]
     beside = sorted({header for source in sources for header in source.parent.glob("*.h")})
-    beside += sorted(workload.folder.parent.glob("*.h"))
+    beside += sorted(artefacts.INCLUDE.rglob("*.h"))
     read = [file.read_bytes() for file in (*sources, *beside)]
     flags = [flag for flag in workload.document.flags if not flag.startswith("-l")]
     libraries = [flag for flag in workload.document.flags if flag.startswith("-l")]
@@ -150,7 +150,7 @@ def _build(workload: Workload) -> Path:
 
     def fill(folder: Path) -> None:
         if sources:
-            command = ["gcc", *flags, "-o", folder / PROGRAM, *sources, *libraries]
+            command = ["gcc", f"-I{artefacts.INCLUDE}", *flags, "-o", folder / PROGRAM, *sources, *libraries]
             _run(workload, "sources", list(map(str, command)))
 
     return cache.entry(f"workloads/{workload.name}/build-{name}", fill)

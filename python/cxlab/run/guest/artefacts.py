@@ -7,6 +7,8 @@ from pathlib import Path
 from cxlab.error import NotBuilt
 
 FOLDER = Path(__file__).resolve().parents[2] / "bin"
+#: For a C compiler: the folder of cxlab/marker.h.
+INCLUDE = FOLDER.parent / "include"
 GUEST_INIT = FOLDER / "cxlab-guest-init"
 CAPTION = FOLDER / "cxlab-caption"
 QEMU_PLUGIN = FOLDER / "libcxlab_qemu_plugin.so"
