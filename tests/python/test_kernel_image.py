@@ -65,8 +65,9 @@ def test_an_apt_without_backports_is_told_the_next_step(programs: Path) -> None:
         kernel_image.ensure()
 
 
-def test_modules_are_decompressed_and_missing_ones_named(tmp_path: Path) -> None:
-    folder = tmp_path / "lib/modules" / RELEASE / "kernel/fs/9p"
+@pytest.mark.parametrize("root", ["lib", "usr/lib"])  # Debian 12, Debian 13
+def test_modules_are_decompressed_and_missing_ones_named(tmp_path: Path, root: str) -> None:
+    folder = tmp_path / root / "modules" / RELEASE / "kernel/fs/9p"
     folder.mkdir(parents=True)
     (folder / "9p.ko.xz").write_bytes(lzma.compress(b"module"))
     image = kernel_image.KernelImage(RELEASE, tmp_path)

@@ -19,6 +19,8 @@ from cxlab.run.guest import cache
 
 #: The series that the boot recipe and the tests were made with.
 SERIES = "6.12"
+#: Where a package has its modules: Debian 12's, Debian 13's.
+ROOTS_OF_MODULES = ("lib/modules", "usr/lib/modules")
 META_PACKAGE = "linux-image-amd64"
 NEXT_STEP = (
     "Debian 13 has it: sudo apt-get update. On Debian 12, bookworm-backports must be among apt's sources:\n"
@@ -43,11 +45,12 @@ class KernelImage:
 
     def module(self, path: str) -> bytes:
         """A kernel module, decompressed; ``path`` is below ``kernel/``, without suffix: ``fs/9p/9p``."""
-        folder = self.folder / "lib" / "modules" / self.release / "kernel"
-        compressed = folder / f"{path}.ko.xz"
-        if not compressed.is_file():
-            raise KernelImageError(f"the kernel {self.release} has no module {path}: {compressed} is missing")
-        return lzma.decompress(compressed.read_bytes())
+        for root in ROOTS_OF_MODULES:
+            compressed = self.folder / root / self.release / "kernel" / f"{path}.ko.xz"
+            if compressed.is_file():
+                return lzma.decompress(compressed.read_bytes())
+        looked = " and ".join(f"{self.folder / root}" for root in ROOTS_OF_MODULES)
+        raise KernelImageError(f"the kernel {self.release} has no module {path}: looked in {looked}")
 
 
 def cached() -> KernelImage | None:
