@@ -67,6 +67,18 @@ def test_firmware_tables_carry_the_machines_figures() -> None:
     ]
 
 
+def test_a_bandwidth_that_has_more_than_sixteen_bits_is_rounded() -> None:
+    # 204.8 GB/s = 195,312.5 MiB/s; in units of 4 MiB/s, 48,828 (ACPI 6.5, table 5.149: 16 bits).
+    fast = replace(COMMAND.machine.nodes[0], bandwidth_gb_s=204.8)
+    machine = replace(COMMAND.machine, nodes=(fast, *COMMAND.machine.nodes[1:]))
+    numa = values(replace(COMMAND, machine=machine), "-numa")
+    bandwidths = {int(n.rsplit("=", 1)[1].removesuffix("M")) for n in numa if "data-type=read-bandwidth" in n}
+    assert 4 * 48_828 in bandwidths
+    # 25.6 GB/s = 24,414 MiB/s, in the same unit
+    assert 24_412 in bandwidths or 24_416 in bandwidths
+    assert all(bandwidth % 4 == 0 for bandwidth in bandwidths)
+
+
 def test_a_comma_in_a_path_is_doubled() -> None:
     assert "file,id=console,path=/out/a,,b/console.log" in values(COMMAND, "-chardev")
 

@@ -20,6 +20,8 @@ from cxlab.run.size import MIB
 from cxlab.run.topology import Topology
 
 PROGRAM = "qemu-system-x86_64"
+#: Of the HMAT's bandwidths (ACPI 6.5, table 5.149).
+LARGEST_ENTRY = 65534
 #: The plugin replaces parts of the accelerator's table of functions, which no other series is known to have
 #: in this form.
 WANTED = "10.0"
@@ -230,10 +232,11 @@ class Command:
                     else f",initiator={local.number}"
                 ),
             ]
+        fastest = max(node.bandwidth_gb_s for node in nodes) * 1e9 / MIB
         for node in nodes:
             target = {"initiator": local.number, "target": node.number, "hierarchy": "memory"}
             latency = max(1, round(node.latency_ns))
-            bandwidth = f"{max(1, round(node.bandwidth_gb_s * 1e9 / MIB))}M"
+            bandwidth = f"{_in_table(node.bandwidth_gb_s * 1e9 / MIB, most=fastest)}M"
             for kind in ("access-latency", "read-latency", "write-latency"):
                 arguments += [
                     "-numa",
@@ -316,6 +319,18 @@ class Command:
             settings["control"] = self.plugin.control
         own = _option(str(self.plugin.path).replace(",", ",,"), **settings)
         return ["-plugin", ",".join((own, *self.plugin.settings))]
+
+
+def _in_table(bandwidth: float, most: float) -> int:
+    """Round a bandwidth [MiB/s] to what the table can hold beside ``most``, its largest.
+
+    An entry has 16 bits, 0 and 65535 are taken, and all share one unit (ACPI 6.5, table 5.149). QEMU takes
+    the largest power of two that divides them all.
+    """
+    unit = 1
+    while most / unit > LARGEST_ENTRY:
+        unit *= 2
+    return max(1, round(bandwidth / unit)) * unit
 
 
 def _distance(ratio: float) -> int:
