@@ -72,8 +72,8 @@ def test_a_result_without_a_figure_is_refused() -> None:
 
 #: Files that read a user's file, or the guest's wire, by its keys: it is no result.
 READERS = {"border.py", "bench/curves.py", "calibrate/measured.py", "run/guest/protocol.py"}
-#: Fields whose names are everyday words: they are keys of other documents, and groups of regular expressions.
-WORDS = {"core", "description", "host", "name", "source", "spec", "unit", "value", "windows"}
+#: Fields whose names are everyday words: keys of other documents, measures of workloads, groups of expressions.
+WORDS = {"core", "description", "host", "name", "source", "spec", "throughput", "unit", "value", "windows"}
 
 
 def test_no_result_is_read_by_the_name_of_a_field_as_text() -> None:
