@@ -72,7 +72,7 @@ def test_a_result_without_a_figure_is_refused() -> None:
 
 #: Files that read a user's file, or the guest's wire, by its keys: it is no result.
 READERS = {"border.py", "bench/curves.py", "calibrate/measured.py", "run/guest/protocol.py"}
-#: Fields whose names are everyday words: keys of other documents, measures of workloads, groups of expressions.
+#: Fields whose names are everyday words: other documents have such keys, and workloads such measures.
 WORDS = {"core", "description", "host", "name", "source", "spec", "throughput", "unit", "value", "windows"}
 
 
