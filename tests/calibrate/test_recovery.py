@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from cxlab.bench import sweep
 from cxlab.bench.request import Placement, Workload
+from cxlab.calibrate.machine_files import MachineFiles
 from cxlab.cli.calibrate import command
 
 from .conftest import LEAVES, MACHINE, TRUTH
@@ -52,17 +53,18 @@ def test_each_identifiable_parameter_is_found_within_two_percent(
     assert point.latency_ns == pytest.approx(true.latency_ns, rel=0.02)
 
 
-def test_two_latencies_that_only_appear_as_a_sum_are_reported_as_such(
-    measured: Any, start: str, tmp_path: Path
-) -> None:
+def test_two_latencies_that_only_appear_as_a_sum_are_reported_as_such(measured: Any, tmp_path: Path) -> None:
     names = ["dmsim-asic.root_port.bridge_latency", "dmsim-asic.root_port.protocol_latency"]
-    free = [word for name in [*names, "host.core.fill_buffers"] for word in ("--free", name)]
+    free = [word for name in names for word in ("--free", name)]
+    # Only the latencies are off: one noisy curve may not tell the number of fill buffers as well.
+    off = {name: 0.7 * LEAVES[name].value for name in names}
+    start = str(tmp_path / "latencies.toml")
+    MachineFiles(MACHINE).write(Path(start), off, dict.fromkeys(off, "wrong on purpose"), "a start")
     found, printed = calibrate(tmp_path / "sum.toml", start, [measured("cxl")], *free)
     by_name = {p["name"]: p for p in found["parameters"]}
     for name in names:
         assert by_name[name]["determined"] == "not_alone"
         assert by_name[name]["interval"] is None
-    assert by_name["host.core.fill_buffers"]["determined"] == "yes"
     [together] = found["only_together"]
     assert [part["name"] for part in together["parts"]] == names
     assert [part["factor"] for part in together["parts"]] == pytest.approx([1, 1], abs=0.01)
