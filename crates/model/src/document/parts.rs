@@ -3,7 +3,7 @@
 //! ```text
 //!   machine --based_on--> machine            nodes.*.device ----> device --memory--> controller, dimm --> dram
 //!           --host--> host --microarchitecture--> core            nodes.*.memory --> controller, dimm --> dram
-//!           --socket_link--> socket link
+//!           --socket_link--> socket link                      device --flash--> flash part
 //! ```
 //!
 //! A key that stands for a part takes the part's name, or a table with `based_on` and what differs. What a file says
@@ -56,7 +56,7 @@ fn slots(kind: Kind) -> &'static [Slot] {
             (&["memory", "detailed", "memory_controller"], Kind::Controller, Way::Beneath),
             (&["memory", "detailed", "dimm"], Kind::Dimm, Way::Beneath),
         ],
-        Kind::Core | Kind::SocketLink | Kind::Controller | Kind::Dimm | Kind::Dram => &[],
+        Kind::Core | Kind::SocketLink | Kind::Controller | Kind::Dimm | Kind::Dram | Kind::Flash => &[],
     }
 }
 
@@ -201,7 +201,7 @@ fn choices(kind: Kind) -> &'static [Choice] {
             (&[NODES, ANY, "device", "memory"], MEMORY_KINDS),
         ],
         Kind::Device => &[(&["memory"], MEMORY_KINDS)],
-        Kind::Host | Kind::Core | Kind::SocketLink | Kind::Controller | Kind::Dimm | Kind::Dram => &[],
+        Kind::Host | Kind::Core | Kind::SocketLink | Kind::Controller | Kind::Dimm | Kind::Dram | Kind::Flash => &[],
     }
 }
 
@@ -231,7 +231,7 @@ fn expand(kind: Kind, tree: Tree, chain: &mut Vec<String>) -> Result<Expanded, M
             put_in(&mut expanded, &path, *kind, *way, chain)?;
         }
     }
-    absolute_dram(&mut expanded.whole.tree);
+    absolute_parts(&mut expanded.whole.tree);
     Ok(expanded)
 }
 
@@ -314,9 +314,16 @@ fn unnamed(mut part: Whole) -> Result<Whole, Mistake> {
     Ok(part)
 }
 
-/// A DRAM part that a user's file names by path is beside that file.
-fn absolute_dram(tree: &mut Tree) {
-    for pattern in [&[NODES, ANY, "memory", "detailed", "dram"][..], &["memory", "detailed", "dram"], &["dram"]] {
+/// A DRAM or flash part that a user's file names by path is beside that file.
+fn absolute_parts(tree: &mut Tree) {
+    let patterns: [&[&str]; 5] = [
+        &[NODES, ANY, "memory", "detailed", "dram"],
+        &["memory", "detailed", "dram"],
+        &["dram"],
+        &[NODES, ANY, "device", "flash", "part"],
+        &["flash", "part"],
+    ];
+    for pattern in patterns {
         for path in paths(tree, pattern) {
             let Some(named) = tree.at_mut(&split(&path)) else { continue };
             let leaf = if named.is_sourced() { named.at_mut(&["value"]) } else { Some(named) };
