@@ -269,7 +269,7 @@ class PortPoint(Struct, frozen=True, omit_defaults=True):
 
     #: share of the reads and writes that found their row open
     row_hit_share: float | None
-    #: root_port, m2s, device, s2m
+    #: root_port, m2s, device, s2m; of a device with flash device_cache and flash, too
     cxl: dict[str, dict[str, StatisticValue]]
     channels: list[dict[str, StatisticValue]]
 
@@ -449,6 +449,9 @@ class BenchJob(TypedDict):
     page_tables: NotRequired[str | None]
     #: prefetchers on or off; as the host file has them where it is not said
     prefetch: NotRequired[bool | None]
+    #: bytes of all buffers together, over those of the device's cache; as the work has them where it is not
+    #: said
+    of_cache: NotRequired[float | None]
     seed: int
 
 

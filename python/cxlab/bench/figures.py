@@ -87,7 +87,18 @@ def _job(have: Mapping[str, Any]) -> BenchJob:
     threads = 0 if memo or "size" in have else have.get("threads", 16)
     mix, store = Mix.parse(have.get("mix", "1:0")), have.get("store", "ordinary")
     chase = have.get("chase", "blocks")
-    workload = Workload(have["machine"], placement, threads, mix, store, chase=chase)
+    of_cache = have.get("of_cache")
+    latency_thread = have.get("latency_thread", True)
+    workload = Workload(
+        have["machine"],
+        placement,
+        threads,
+        mix,
+        store,
+        latency_thread=latency_thread,
+        chase=chase,
+        of_cache=of_cache,
+    )
     if memo:
         return workload.job_of({"memo": {"instruction": memo}})
     if "size" in have:

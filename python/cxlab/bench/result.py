@@ -12,7 +12,7 @@ from cxlab import model
 from cxlab.asked_machine import keys_of
 from cxlab.bench.request import Workload
 from cxlab.bench.sweep import SPREAD, Spread
-from cxlab.border import BenchPoint
+from cxlab.border import BenchPoint, StatisticDistribution
 from cxlab.output import table
 
 
@@ -135,6 +135,48 @@ def embedding_table(result: Result) -> Table:
             f"{stages_ns(point, ['root_port_queue']):.0f}",
         )
     return shown
+
+
+def cache_table(result: Result) -> Table:
+    """One row a ratio of the buffers to the cache: what was moved, what it had, how long pages took."""
+    figures = (
+        "latency [ns]",
+        "[MB/s]",
+        "hits",
+        "merged",
+        "misses",
+        "written back",
+        "fetch [us]",
+        "p50",
+        "p99",
+    )
+    shown = table(("of cache", *figures), title=_title(result))
+    for ratio, point in zip(result.values, result.points, strict=True):
+        (node,) = point.nodes.values()
+        counts = [port.cxl["device_cache"] for port in node.ports if "device_cache" in port.cxl]
+        each = {name: sum(int(_number(count[name])) for count in counts) for name in CACHE_COUNTS}
+        asked = max(1, each["hits"] + each["merged"] + each["misses"])
+        fetch = counts[0]["fill_latency"]
+        times: list[float] = []
+        if isinstance(fetch, StatisticDistribution) and fetch.count:
+            times = [fetch.mean / 1e3, fetch.p50 / 1e3, fetch.p99 / 1e3]
+        shown.add_row(
+            f"{ratio:g}",
+            "-" if point.latency_ns is None else f"{point.latency_ns:,.1f}",
+            f"{counted(point.bandwidth_mb_s):,.0f}",
+            *(f"{each[name] / asked:.2%}" for name in ("hits", "merged", "misses")),
+            f"{each['write_backs']:,}",
+            *([f"{time:,.1f}" for time in times] or ["-"] * 3),
+        )
+    return shown
+
+
+#: What a device's cache counts, of what the table shows.
+CACHE_COUNTS = ("hits", "merged", "misses", "write_backs")
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, int | float) else 0.0
 
 
 def points_table(result: Result) -> Table:

@@ -11,9 +11,7 @@ mess             loaded latency over a family of mixes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -21,7 +19,6 @@ from cxlab.bench import plot, result, sweep
 from cxlab.bench.request import DELAYS, SIZES, Mix, Placement, Workload, parse_size
 from cxlab.bench.result import Result
 from cxlab.border import (
-    BenchJob,
     ChaseOrder,
     Instruction,
     Isa,
@@ -36,42 +33,19 @@ from cxlab.cli.bench_options import (
     drawn,
     isa_option,
     load,
+    of_cache_option,
+    of_caches_option,
     paged,
     store_option,
     threads_option,
     where,
 )
+from cxlab.cli.bench_points import each, finish, measured, of_cache, show_spread
+from cxlab.cli.output_file import plot_option
 from cxlab.error import Code, InputError
 from cxlab.output import console, write_json
 
 MESS_MIXES = ("1:0", "4:1", "3:1", "2:1", "3:2", "1:1")
-
-
-def measured(
-    bench: str,
-    workload: Workload,
-    jobs: Sequence[BenchJob],
-    seeds: int,
-    varied: tuple[str, Sequence[Any]] | None = None,
-) -> Result:
-    """The points of all jobs, with their spread over the seeds."""
-    points, spreads = sweep.run_seeds(jobs, seeds, bench)
-    return Result(bench, workload, points, varied, spreads)
-
-
-def show_spread(outcome: Result, seeds: int) -> None:
-    """Show how far seeds are apart; where there was one, say so."""
-    if outcome.spreads:
-        console().print(result.spread_table(outcome, seeds))
-    else:
-        click.echo("one draw of the accesses (seed 1): --seeds N shows the spread", err=True)
-
-
-def finish(outcome: Result, seeds: int, json_file: Path | None) -> None:
-    """Write what was asked for."""
-    show_spread(outcome, seeds)
-    if json_file is not None:
-        write_json(json_file, outcome.document())
 
 
 @click.group(
@@ -103,6 +77,7 @@ def command() -> None:
 @click.option(
     "--sweep", "whole", is_flag=True, help="Walk over buffers of 1 KiB to 1 GiB, as lat_mem_rd does."
 )
+@of_caches_option
 def latency(
     machine: str,
     placement: Placement,
@@ -114,14 +89,19 @@ def latency(
     page_tables: str | None,
     chase: ChaseOrder,
     whole: bool,
+    of_caches: tuple[float, ...],
 ) -> None:
     """One point without load, or a point for each size."""
     workload = Workload(
         machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables, chase=chase
     )
+    if sum(map(bool, (whole, sizes, of_caches))) > 1:
+        raise InputError(Code.BENCH, "--size, --sweep, --of-cache", "several are given", "one of them")
+    if of_caches:
+        outcome = of_cache("latency", workload, of_caches, seeds)
+        finish(outcome, seeds, json_file)
+        return
     if whole or sizes:
-        if whole and sizes:
-            raise InputError(Code.BENCH, "--size, --sweep", "both are given", "one of them")
         walked = SIZES if whole else tuple(parse_size(size) for size in sizes)
         jobs = [workload.job_of({"walk": {"size": size}}) for size in walked]
         outcome = measured("latency", workload, jobs, seeds, ("size", walked))
@@ -155,6 +135,7 @@ def latency(
     is_flag=True,
     help="Measure at all of MLC's delays, from 0 (the peak) to 20000 (idle).",
 )
+@of_cache_option
 @drawn
 def loaded_latency(
     machine: str,
@@ -170,6 +151,7 @@ def loaded_latency(
     chase: ChaseOrder,
     delay: int | None,
     whole: bool,
+    of_cache: float | None,
     plot_file: Path | None,
     beside: tuple[Path, ...],
 ) -> None:
@@ -177,7 +159,16 @@ def loaded_latency(
     if (delay is None) != whole:
         raise InputError(Code.BENCH, "--delay, --sweep", "none or both are given", "exactly one of them")
     workload = Workload(
-        machine, placement, threads, Mix.parse(mix), store, pattern, prefetch=prefetch, chase=chase, isa=isa
+        machine,
+        placement,
+        threads,
+        Mix.parse(mix),
+        store,
+        pattern,
+        prefetch=prefetch,
+        chase=chase,
+        isa=isa,
+        of_cache=of_cache,
     )
     delays = DELAYS if delay is None else (delay,)
     outcome = measured("loaded-latency", workload, [workload.job(d) for d in delays], seeds)
@@ -197,6 +188,8 @@ def loaded_latency(
 )
 @where
 @load
+@of_caches_option
+@plot_option
 def bandwidth(
     machine: str,
     placement: Placement,
@@ -208,6 +201,8 @@ def bandwidth(
     store: Store,
     pattern: Pattern,
     isa: Isa,
+    of_caches: tuple[float, ...],
+    plot_file: Path | None,
 ) -> None:
     """One point without delay and without a latency thread."""
     workload = Workload(
@@ -221,17 +216,17 @@ def bandwidth(
         prefetch=prefetch,
         isa=isa,
     )
+    if plot_file is not None and not of_caches:
+        raise InputError(
+            Code.BENCH, "--plot", "has one point to draw", "--plot with --of-cache, once for each ratio"
+        )
+    if of_caches:
+        outcome = of_cache("bandwidth", workload, of_caches, seeds)
+        if plot_file is not None:
+            plot.cliff(plot_file, _title(outcome), outcome)
+        finish(outcome, seeds, json_file)
+        return
     outcome = measured("bandwidth", workload, [workload.job(0)], seeds, ("mix", [mix]))
-    console().print(result.points_table(outcome))
-    finish(outcome, seeds, json_file)
-
-
-def each(
-    bench: str, workload: Workload, key: str, works: Mapping[str, Work], seeds: int, json_file: Path | None
-) -> None:
-    """A point for each value of the one thing that ``bench`` varies."""
-    jobs = [workload.job_of(work) for work in works.values()]
-    outcome = measured(bench, workload, jobs, seeds, (key, list(works)))
     console().print(result.points_table(outcome))
     finish(outcome, seeds, json_file)
 

@@ -171,3 +171,17 @@ def paged(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+#: What options in ratios of a device's cache do.
+OF_CACHE = "Make all buffers together this many times as large as the device's cache. For nodes of flash."
+RATIO = click.FloatRange(min=0, min_open=True)
+of_cache_option = click.option("--of-cache", type=RATIO, metavar="RATIO", help=f"{OF_CACHE}  Example: 0.67")
+of_caches_option = click.option(
+    "--of-cache",
+    "of_caches",
+    multiple=True,
+    type=RATIO,
+    metavar="RATIO",
+    help=f"{OF_CACHE} Repeatable: one point for each.  Example: 0.67",
+)

@@ -70,7 +70,7 @@ pub struct NodePoint {
 pub struct PortPoint {
     /// share of the reads and writes that found their row open
     pub row_hit_share: Option<f64>,
-    /// root_port, m2s, device, s2m
+    /// root_port, m2s, device, s2m; of a device with flash device_cache and flash, too
     pub cxl: BTreeMap<&'static str, Statistics>,
     pub channels: Vec<Statistics>,
 }
@@ -189,6 +189,8 @@ impl PortPoint {
         let parts = stats.expander.iter().flat_map(|expander| {
             expander.parts().map(|(name, group): (&'static str, &dyn Group)| (name, named(group.entries())))
         });
+        let drive = stats.flash.iter().map(|entries| ("flash", named(entries.clone())));
+        let parts = parts.chain(drive);
         let channels: Vec<_> = stats.channels.iter().map(|channel| named(channel.entries.clone())).collect();
         let total = |name: &str| -> u64 {
             let count = |channel: &Statistics| match channel.get(name) {

@@ -10,9 +10,10 @@
 use cxlab_kernel::Time;
 
 use super::{Around, Event, Home, Queue, Socket};
-use crate::addr::Hpa;
+use crate::addr::{Dpa, Hpa};
 use crate::cache::{Reference, ReferenceKind, SliceId, Victim};
 use crate::error::ModelError;
+use crate::fabric::WayId;
 use crate::mem::{Access, AccessKind, Extent, Stage, Tag};
 use crate::request::{CoreId, HomeId, Op, Request, RequestKey};
 
@@ -252,6 +253,12 @@ impl Home {
     pub fn of(&self, line: Hpa) -> Option<HomeId> {
         let mapped = self.map.find(line)?;
         Some(HomeId { node: mapped.node(), slice: self.llc.slice(line, mapped.cluster) })
+    }
+
+    /// The way to a line's memory, and the address at its end.
+    #[must_use]
+    pub fn way_of(&self, line: Hpa) -> (WayId, Dpa) {
+        self.map.locate(line)
     }
 
     pub(super) fn slice(&self, line: Hpa) -> SliceId {

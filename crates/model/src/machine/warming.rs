@@ -82,6 +82,12 @@ impl Machine {
         }
     }
 
+    /// A line was read from its device, or written to it, before time began: the device's cache knows, if there is one.
+    pub fn warm_device_cache(&mut self, line: Hpa, changes: bool) {
+        let (way, dpa) = self.shared.home.way_of(line);
+        self.shared.fabric.warm_cache(way, dpa, changes);
+    }
+
     /// A line that its core lacks comes from beyond, in no time.
     fn bring(&mut self, line: Hpa, store: bool, by: Reference) {
         let (id, now) = (by.core, self.shared.queue.now());
