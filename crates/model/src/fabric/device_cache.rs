@@ -93,7 +93,7 @@ impl<M> Fabric<M> {
 /// The way of a request through the cache.
 impl<M: Media> Fabric<M> {
     /// A request has its entry of the device's queue: to the cache, or to the media.
-    pub(super) fn to_memory<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
+    pub(super) fn hand_on<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         let device = &self.devices[usize::from(at)];
         match device.cache {
             None => driver.wake(now, Due::At(Station::Media(device.media), Wake::Out(tag))),

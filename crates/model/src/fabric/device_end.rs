@@ -47,7 +47,7 @@ impl<M: Media> Fabric<M> {
         device.stats.queue_wait.record(now - since);
         let link = *link;
         self.give_credit(now, now, link, Direction::Out, kind, driver);
-        self.to_memory(now, at, tag, driver);
+        self.hand_on(now, at, tag, driver);
     }
 
     /// An access reaches its media. Of a partial write the line is read first, for whoever stores it.

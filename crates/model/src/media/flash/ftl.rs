@@ -245,9 +245,8 @@ impl Ftl {
                 return Some(copies);
             }
             self.emptied.push(Emptied { block: id, after: self.last_copy });
-            if self.last_copy.is_none() {
-                return None;
-            }
+            // Where a copy is not yet in the cells, more copies have to fill its stripe.
+            self.last_copy?;
         }
     }
 
