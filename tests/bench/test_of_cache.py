@@ -57,8 +57,8 @@ def test_a_hit_takes_what_the_paper_measured(tmp_path: Path) -> None:
             ["policy", "belady", "s3-fifo"],
         ),
         (
-            "bandwidth --machine cmm-h-800 --node cxl --set nodes.cxl.device.flash.over_provisioning=0.01",
-            ["over_provisioning"],
+            "bandwidth --machine cmm-h-800 --node cxl --set nodes.cxl.device.flash.free_blocks=1024",
+            ["free_blocks"],
         ),
     ],
 )
