@@ -73,6 +73,7 @@ fn machine(requests: u64) -> u64 {
             prefetch: None,
             pages,
             page_tables,
+            of_cache: None,
             seed,
         };
         let point = bench::run(&job).expect("a shipped machine with such a node");
