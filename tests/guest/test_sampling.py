@@ -100,13 +100,74 @@ def test_a_region_that_was_warmed_up_for_finds_its_lines(programs: Path, tmp_pat
     assert loads["warm"] < 0.1 * loads["cold"]
 
 
+#: Some thirty windows of a run of ten milliseconds.
+IN_TIME = ["--sample", "detail=20us,warm=40us,every=400us"]
+SEEDS_IN_TIME = 3
+
+
+@pytest.fixture(scope="module", params=["2", "4"])
+def crew(request: pytest.FixtureRequest, programs: Path, folder: Path) -> tuple[list[str], list[str], Ran]:
+    """Threads that wait for each other: the program, its options, and its run in full detail, recorded."""
+    threads = request.param
+    program, options = [str(programs / "crew"), threads, "200"], ["--cpus", threads]
+    (folder / threads).mkdir()
+    trace = ["--record", str(folder / threads / "trace")]
+    ran = Cxlab(folder / threads, "marker").run(*program, options=[*options, *trace])
+    assert ran.status == 0, ran.stderr
+    return program, options, ran
+
+
+def test_intervals_of_several_processors_cover_the_figures_of_full_detail(
+    crew: tuple[list[str], list[str], Ran], tmp_path: Path
+) -> None:
+    """Of three draws chance alone leaves two or more in 99.3 % of cases (binomial, 0.95)."""
+    program, options, full = crew
+    covered = {"simulated_seconds": 0, "ipc": 0}
+    for seed in range(SEEDS_IN_TIME):
+        (tmp_path / str(seed)).mkdir()
+        sample = [*IN_TIME, "--sample-seed", str(seed)]
+        ran = Cxlab(tmp_path / str(seed), "marker").run(*program, options=[*options, *sample])
+        assert ran.status == 0, ran.stderr
+        # The same sum: what was computed does not depend on what was timed.
+        assert ran.stdout.split()[1] == full.stdout.split()[1]
+        known = ran.summary["sampling"]
+        assert known["windows"] >= 10
+        assert known["warmed_instructions"] > 0.5 * sum(full.summary["instructions"].values())
+        for figure in covered:
+            covered[figure] += inside(full.summary[figure], known["intervals"][figure])
+        # The program's own clock goes on between windows, at the pace of the windows.
+        assert int(ran.stdout.split()[0]) == pytest.approx(int(full.stdout.split()[0]), rel=0.2)
+    assert min(covered.values()) >= 2, covered
+
+
+def test_a_sampled_run_of_several_processors_is_the_same_run_again(programs: Path, tmp_path: Path) -> None:
+    runs = []
+    for name in ("first", "again"):
+        (tmp_path / name).mkdir()
+        options = ["--cpus", "2", *IN_TIME]
+        ran = Cxlab(tmp_path / name, "marker").run(str(programs / "crew"), "2", "100", options=options)
+        assert ran.status == 0, ran.stderr
+        runs.append({key: ran.summary[key] for key in SIMULATED})
+    assert runs[0] == runs[1]
+
+
+def test_a_recording_of_several_processors_is_not_sampled(
+    crew: tuple[list[str], list[str], Ran], folder: Path
+) -> None:
+    """SMP-1."""
+    done = replay(str(folder / crew[1][1] / "trace"), *SAMPLE)
+    assert done.returncode != 0
+    assert "cannot be sampled, one of one vCPU can" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--sample", "detail=1M"], "warm, every is missing"),
         (["--sample", "detail=1M,warm=2M,every=2M"], "detail + warm of at most every"),
         (["--sample", "detail=1x,warm=2M,every=9M"], "'1x' is not a number of instructions"),
-        (["--sample", "detail=1M,warm=2M,every=9M", "--cpus", "2"], "Use --cpus 1"),
+        (["--sample", "detail=1M,warm=2M,every=9M", "--cpus", "2"], "lie in simulated time"),
+        (["--sample", "detail=1us,warm=2us,every=9us"], "'1us' is not a number of instructions"),
         (["--warm-up"], "Add --detail marker, or --from-output TEXT"),
     ],
 )

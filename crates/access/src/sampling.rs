@@ -14,7 +14,7 @@
 
 use crate::record::Phase;
 
-/// What a sampled run asks for, in guest instructions.
+/// What a sampled run asks for, in guest instructions; of several processors, in nanoseconds of their common time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     detail: u64,
@@ -100,6 +100,12 @@ impl Progress {
         self.position
     }
 
+    /// Where the schedule is in time: the run has come to this position. The phase that begins here, if one does.
+    pub fn reach(&mut self, position: u64) -> Option<Phase> {
+        self.position = self.position.max(position);
+        if self.position >= self.ends { self.next() } else { None }
+    }
+
     /// An instruction that may repeat touches a line: what that counts for, and the phase that begins with it, if one does.
     #[inline]
     pub fn repeat(&mut self, instruction: u64, line: u64, store: bool) -> (u64, Option<Phase>) {
@@ -157,6 +163,15 @@ impl LineFilter {
         true
     }
 
+    /// Another processor has stored to the line: tell it anew.
+    #[inline]
+    pub fn forget_line(&mut self, line: u64) {
+        let entry = &mut self.told[line as usize % ENTRIES];
+        if *entry | 1 == (line + 1) << 1 | 1 {
+            *entry = 0;
+        }
+    }
+
     /// Tell all anew: what was told is of another phase.
     #[cold]
     pub fn forget(&mut self) {
@@ -203,6 +218,34 @@ mod tests {
             Phase::Measured => Phase::Warming,
         };
         assert!(phases.windows(2).all(|pair| pair[1] == after(pair[0])), "{phases:?}");
+    }
+
+    #[test]
+    fn phases_in_time_begin_where_the_run_has_come_to_them() {
+        let schedule = Schedule::new(20, 40, 1000, 7).unwrap();
+        let mut progress = Progress::new(schedule);
+        let mut spans = [0u64; 3];
+        let (mut position, mut phase) = (0, progress.phase());
+        while position < 100_000 {
+            position += 3;
+            spans[phase as usize] += 3;
+            phase = progress.reach(position).unwrap_or(phase);
+            assert_eq!(phase, schedule.at(position).0);
+        }
+        assert!(spans[Phase::Measured as usize].abs_diff(2000) <= 300, "{spans:?}");
+        // Of a run that jumps over windows the phase is the one where it lands.
+        progress.reach(200_000);
+        assert_eq!((progress.phase(), progress.position()), (schedule.at(200_000).0, 200_000));
+    }
+
+    #[test]
+    fn a_line_that_another_processor_has_stored_to_is_told_anew() {
+        let mut filter = LineFilter::default();
+        assert!(filter.lets_pass(77, true));
+        filter.forget_line(78);
+        assert!(!filter.lets_pass(77, false));
+        filter.forget_line(77);
+        assert!(filter.lets_pass(77, false));
     }
 
     #[test]

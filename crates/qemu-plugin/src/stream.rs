@@ -35,6 +35,10 @@ pub struct Stream {
     /// between windows, and ahead of a region
     pub warming: Warming,
     bound: Bound,
+    /// there are several vCPUs
+    several: bool,
+    /// of several vCPUs: the schedule is to be looked at
+    looks: bool,
     /// the block that was entered last
     entered: BlockId,
 }
@@ -53,8 +57,9 @@ static STREAM: Cell = Cell(UnsafeCell::new(None));
 pub fn open(arguments: &Arguments) -> Result<(), String> {
     let feed = Feed::new(Link::open(arguments)?);
     let (warming, bound) = (Warming::new(arguments), Bound::new(arguments.bounds));
+    let several = arguments.vcpus > 1;
     // SAFETY: nothing else runs yet.
-    unsafe { *STREAM.0.get() = Some(Stream { feed, warming, bound, entered: BlockId(0) }) };
+    unsafe { *STREAM.0.get() = Some(Stream { feed, warming, bound, several, looks: true, entered: BlockId(0) }) };
     Ok(())
 }
 
@@ -120,18 +125,53 @@ impl Stream {
         if entered.is_user() {
             self.bound.program_runs();
         }
-        if let Some(progress) = self.warming.schedule() {
+        if self.several {
+            if std::mem::take(&mut self.looks) {
+                self.look_at_schedule(vcpu, entered.id());
+            }
+        } else if let Some(progress) = self.warming.schedule() {
             let before = progress.phase();
             if let Some(phase) = progress.enter(instructions) {
                 self.feed.announce(vcpu, entered.id());
                 self.follow(vcpu, before, phase);
             }
         }
-        if mode::in_detail() {
+        let looks = if mode::in_detail() {
             self.warming.in_detail(instructions);
-            self.feed.block(vcpu, entered) && self.ends(vcpu)
+            self.feed.block(vcpu, entered)
         } else {
-            self.warm_block(vcpu, entered.id(), instructions) && self.ends(vcpu)
+            self.warm_block(vcpu, entered)
+        };
+        self.looks |= looks;
+        looks && self.ends(vcpu)
+    }
+
+    /// The schedule of several vCPUs is in their common time, and looked at where that is known anew.
+    #[cold]
+    fn look_at_schedule(&mut self, vcpu: usize, next: BlockId) {
+        let position = match mode::now() {
+            Mode::Warming => self.warming.position_in_warming(),
+            _ => self.warming.position_in_detail(self.feed.model_ps()),
+        };
+        let Some(progress) = self.warming.schedule() else { return };
+        let before = progress.phase();
+        if let Some(phase) = progress.reach(position) {
+            self.feed.announce(vcpu, next);
+            self.follow(vcpu, before, phase);
+        }
+    }
+
+    /// Whether one of several vCPUs may enter a block where nothing is timed.
+    pub fn may_warm(&mut self, vcpu: usize) -> bool {
+        self.warming.may_enter(vcpu)
+    }
+
+    /// One of several vCPUs waits for an interrupt.
+    pub fn halt(&mut self, vcpu: usize) {
+        if mode::in_detail() {
+            self.feed.halt(vcpu);
+        } else {
+            self.warming.halt(vcpu);
         }
     }
 
@@ -175,7 +215,11 @@ impl Stream {
         self.feed.halt_others(vcpu);
         self.feed.settle(vcpu);
         self.sample(vcpu, Phase::Warming, 0);
-        self.warming.begin(self.feed.model_ps());
+        let model_ps = self.feed.model_ps();
+        if self.several {
+            self.warming.begin_of_several(vcpu, model_ps, self.feed.end_stretch());
+        }
+        self.warming.begin(model_ps);
         mode::set(Mode::Warming);
     }
 
@@ -190,6 +234,7 @@ impl Stream {
         self.sample(vcpu, Phase::Detailed, self.warming.idle_ps());
         self.warming.end(self.feed.model_ps());
         self.feed.resume(vcpu);
+        self.feed.begin_stretch();
     }
 
     /// Show what time it is where nothing is timed.
@@ -198,14 +243,13 @@ impl Stream {
     }
 
     /// Whether it was time to look at the timers.
-    fn warm_block(&mut self, vcpu: usize, block: BlockId, instructions: u64) -> bool {
-        self.feed.push(vcpu, Record::Block { block, from: 0 });
-        self.warming.untimed(instructions);
+    fn warm_block(&mut self, vcpu: usize, entered: BlockData) -> bool {
+        self.feed.push(vcpu, Record::Block { block: entered.id(), from: 0 });
+        self.warming.untimed(vcpu, entered.instructions(), entered.pauses());
         let looks = self.warming.looks_at_timers();
         if looks {
             self.show_warmed();
             clock::run_due_timers(vcpu);
-            turns::let_others_run(vcpu);
         }
         looks
     }
@@ -214,6 +258,10 @@ impl Stream {
     /// has not done so just before.
     #[inline]
     pub fn repeat(&mut self, vcpu: usize, instruction: u16, line: u64, store: bool) -> bool {
+        // Their schedule is in time, not in what an instruction does.
+        if self.several {
+            return true;
+        }
         let Some(progress) = self.warming.schedule() else {
             return true;
         };
@@ -227,7 +275,7 @@ impl Stream {
         if mode::in_detail() {
             self.warming.in_detail(counts);
         } else {
-            self.warming.untimed(counts);
+            self.warming.untimed(vcpu, counts, false);
         }
         counts > 0
     }
@@ -258,7 +306,7 @@ impl Stream {
     /// A device has served a request where nothing is timed.
     pub fn warm_device_served(&mut self, vcpu: usize, service_ps: u64) {
         self.feed.push(vcpu, Record::Device { service_ps });
-        self.warming.serve(service_ps);
+        self.warming.serve(vcpu, service_ps);
         self.show_warmed();
     }
 

@@ -15,6 +15,7 @@
 //! (`cpu_loop_exit_restore`), and the main loop goes on to the next vCPU.
 
 mod estimate;
+mod untimed;
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -25,6 +26,7 @@ use cxlab_access::record::PAUSE_PS;
 use cxlab_access::ring::Behind;
 
 use estimate::Estimate;
+pub use untimed::Untimed;
 
 use crate::arguments::Arguments;
 use crate::mode;
@@ -138,6 +140,16 @@ pub enum Turn {
 impl Turns {
     pub fn new() -> Turns {
         Turns { estimates: vec![Estimate::new(); vcpus()], running: 0, left: 0, spinning: 0, skew_ps: spec().skew_ps }
+    }
+
+    /// A stretch of detail begins.
+    pub fn begin_stretch(&mut self) {
+        self.estimates.iter_mut().for_each(Estimate::begin_stretch);
+    }
+
+    /// How long an instruction of each took in the stretch that ends here [ps].
+    pub fn end_stretch(&mut self) -> impl Iterator<Item = u64> {
+        self.estimates.iter_mut().map(Estimate::end_stretch)
     }
 
     fn others(&self, vcpu: usize) -> impl Iterator<Item = &Estimate> {

@@ -165,7 +165,7 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
     shown = timeline.parse(given[timeline.TIMELINE], given[timeline.WINDOW])
     machine = load_machine(AskedMachine(given[simulated.MACHINE], given[simulated.SET]))
     cpus = processors.parse_cpus(given[processors.CPUS], machine)
-    _refuse_sampling(given, asked, cpus)
+    _refuse_sampling(given, asked)
     bounds_of_run = bounds.of(given)
     if bounds_of_run.from_output is not None and given[detail.DETAIL] == detail.MARKER:
         raise BadRequest(
@@ -219,12 +219,8 @@ def load_machine(machine: AskedMachine) -> description.Machine:
         raise ModelError(error.model_code, str(error)) from None
 
 
-def _refuse_sampling(given: Given, asked: Asked, cpus: int) -> None:
+def _refuse_sampling(given: Given, asked: Asked) -> None:
     sampled, warm_up = given[sampling.SAMPLE] is not None, given[sampling.WARM_UP]
-    if sampled and cpus > 1:
-        raise BadRequest(
-            f"--sample with --cpus {cpus}: only a guest of one processor can be sampled. Use --cpus 1"
-        )
     if sampled and given[timeline.TIMELINE] is not None:
         raise BadRequest("--sample with --timeline: between windows nothing is timed. Give one of the two")
     if asked.steering is not None and (sampled or warm_up):

@@ -11,6 +11,7 @@
 //! the time of another vCPU. Then it is deferred: the guest lets that vCPU run and asks again.
 //! A phase of warming never reaches the cores. It is read here once the cores have come to its beginning.
 
+mod answers;
 mod definitions;
 
 use std::sync::Arc;
@@ -20,7 +21,8 @@ use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::{Forget, Mapping, Marker, PageId, Phase, Record, Vcpu};
 use cxlab_kernel::Time;
 
-use super::reader::{Bounds, Given, Reader};
+use self::answers::Questions;
+use super::reader::{Bounds, Reader};
 use super::warming::Warming;
 use crate::error::ModelError;
 use crate::feed::Block;
@@ -47,19 +49,6 @@ const MOST_TIME: Time = Time::from_ps(1 << 62);
 /// Records that are read ahead at once.
 const BATCH: usize = 4096;
 
-/// Questions by their numbers: the one whose answer the guest waits for, and the last that was answered.
-#[derive(Clone, Copy, Debug, Default)]
-struct Questions {
-    awaited: u64,
-    answered: u64,
-}
-
-impl Questions {
-    fn is_open(self) -> bool {
-        self.awaited > self.answered
-    }
-}
-
 /// A source and its readers.
 pub struct Guest<S> {
     source: S,
@@ -77,17 +66,19 @@ pub struct Guest<S> {
     pages: u32,
     /// those of them that the machine does not know yet
     new_pages: Vec<Mapping>,
-    syncs: [Questions; Vcpu::MOST],
+    syncs: Vec<Questions>,
     /// of each vCPU, the last sync point that its core has come to, and when [ps]
-    synced: [Option<(u64, u64)>; Vcpu::MOST],
+    synced: Vec<Option<(u64, u64)>>,
     clock: Questions,
     /// who asked for the clock last
     asker: usize,
+    /// the last time that was told where all was committed [ps]; an idle span begins there
+    committed_ps: u64,
     /// what the stream says of time in all: idle spans of warming, and devices' service
     told: Time,
     /// who has executed the last block, and who has halted, as far as the stream was read
     speaker: usize,
-    halted: [bool; Vcpu::MOST],
+    halted: Vec<bool>,
 }
 
 impl<S: RecordSource> Guest<S> {
@@ -103,13 +94,14 @@ impl<S: RecordSource> Guest<S> {
             warming_ahead: false,
             pages: 0,
             new_pages: Vec::new(),
-            syncs: [Questions::default(); Vcpu::MOST],
-            synced: [None; Vcpu::MOST],
+            syncs: vec![Questions::default(); vcpus.into()],
+            synced: vec![None; vcpus.into()],
             clock: Questions::default(),
             asker: 0,
+            committed_ps: 0,
             told: Time::ZERO,
             speaker: 0,
-            halted: [false; Vcpu::MOST],
+            halted: vec![false; vcpus.into()],
         }
     }
 
@@ -155,61 +147,6 @@ impl<S: RecordSource> Guest<S> {
                 Stop::Ended => return self.tell(machine),
             }
         }
-    }
-
-    /// Whether the guest waits for an answer: nothing comes before it is given.
-    fn waits(&self) -> bool {
-        !self.source.is_recorded_elsewhere() && (self.clock.is_open() || self.syncs.iter().any(|syncs| syncs.is_open()))
-    }
-
-    /// Answer what the guest waits for with: later, when vCPU `lacking` has told what it does next.
-    fn put_off(&mut self, machine: &mut Machine, lacking: usize) {
-        let synced = self.synced;
-        let behind = |machine: &Machine, asker: usize| {
-            let at = |index: usize| machine.cores()[index].next_slot();
-            // All that has happened so far was not enough to answer.
-            let asker_ps = at(asker).max(machine.last_event()).as_ps();
-            Behind { vcpu: Vcpu::new(lacking), at_ps: at(lacking).as_ps(), asker_ps, synced: synced[asker] }
-        };
-        if self.clock.is_open() {
-            if !self.readers[self.asker].withdraw() {
-                machine.withdraw(self.asker);
-            }
-            self.clock.answered = self.clock.awaited;
-            self.source.put_off(Reply::Clock, self.clock.awaited, behind(machine, self.asker));
-        }
-        for index in 0..self.readers.len() {
-            if self.syncs[index].is_open() {
-                let awaited = self.syncs[index].awaited;
-                self.syncs[index].answered = awaited;
-                self.source.put_off(Reply::Sync(Vcpu::new(index)), awaited, behind(machine, index));
-            }
-        }
-    }
-
-    fn tell(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
-        let mut begins = None;
-        for (index, reader) in self.readers.iter_mut().enumerate() {
-            match reader.take_answer() {
-                None => {}
-                Some(Given::Sync { sequence, ps }) => {
-                    self.synced[index] = Some((sequence, ps));
-                    // One that was put off is asked for no more.
-                    if sequence > self.syncs[index].answered {
-                        self.syncs[index].answered = sequence;
-                        self.source.answer_sync(Vcpu::new(index), sequence, ps)?;
-                    }
-                }
-                Some(Given::Clock { sequence, ps }) => {
-                    self.clock.answered = sequence;
-                    self.source.answer_clock(sequence, ps)?;
-                }
-                Some(Given::Sample { phase, position }) => begins = Some((phase, position)),
-            }
-        }
-        let Some((phase, position)) = begins else { return Ok(()) };
-        self.enter(phase, position, Time::ZERO, machine);
-        if phase == Phase::Warming { self.warm(machine) } else { Ok(()) }
     }
 
     /// Let caches and predictor see what happens, until there is detail again.
@@ -385,7 +322,7 @@ impl<S: RecordSource> Guest<S> {
                 }
             }
             Record::Invalidate { forget: Forget::Page(page), .. } => self.check_told(page)?,
-            Record::Idle { until_ps } if until_ps > MOST_TIME.as_ps() => return Err(too_long(until_ps)),
+            Record::Idle { until_ps } => self.idle(until_ps)?,
             Record::Device { service_ps } => self.check_time(service_ps)?,
             Record::Sample { phase, .. } => self.warming_ahead = phase == Phase::Warming,
             Record::End => self.end(),
@@ -396,6 +333,19 @@ impl<S: RecordSource> Guest<S> {
             self.end();
         }
         Ok(self.goes_on())
+    }
+
+    /// All are idle from where all was committed. Several cores can be idle each by itself, too.
+    fn idle(&mut self, until_ps: u64) -> Result<(), ModelError> {
+        if until_ps > MOST_TIME.as_ps() {
+            return Err(too_long(until_ps));
+        }
+        if let Some(windows) = &mut self.windows {
+            windows.all_idle(Time::from_ps(until_ps.saturating_sub(self.committed_ps)));
+        }
+        // Another span may follow this one at once.
+        self.committed_ps = self.committed_ps.max(until_ps);
+        Ok(())
     }
 
     /// A vCPU executes.

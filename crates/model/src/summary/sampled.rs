@@ -5,6 +5,9 @@
 //!   instructions, idle, I/O: known        simulated time = busy + idle + I/O
 //! ```
 //!
+//! Of several cores, windows lie in time, and their length is the instructions of all: idle is only what all are together, and
+//! a core that waits for another, or for a device, is a part of the windows' time.
+//!
 //! Any figure is a function of the windows' sums; leaving out one window at a time (the jackknife) tells how much it
 //! varies, Student's t how far the truth may be. Events that few windows have are skewed: a sample that missed them is far too
 //! low more often than one is far too high, so Hall's transformation makes the interval longer on that side. Where a few
@@ -55,8 +58,10 @@ pub struct Sampling {
 #[derive(Clone, Debug)]
 struct Window {
     totals: Totals,
-    /// on the schedule: instructions, and lines of those that repeat
+    /// on the schedule: instructions, and lines of those that repeat; of several cores, instructions
     length: u64,
+    /// how long all cores were idle together: of several cores alone
+    all_idle: Time,
 }
 
 /// The windows of a run so far.
@@ -68,6 +73,8 @@ pub struct Windows {
     /// where the last phase began on the schedule, and the instructions before it, timed and warmed
     position: u64,
     before: u64,
+    /// how long all cores were idle together in detail so far
+    all_idle: Time,
     /// while nothing was timed: all idle, and devices' declared service
     idle: Time,
     device: Time,
@@ -77,8 +84,9 @@ impl Windows {
     /// A phase begins at a position of the schedule, `warmed` instructions (user, kernel) were not timed so far; in the
     /// one before, where nothing was timed, all were idle for `idle`.
     pub fn enter(&mut self, phase: Phase, position: u64, idle: Time, warmed: [u64; 2], machine: &Machine) {
+        let here = self.here(position, warmed, machine);
         if let Some(begun) = self.open.take() {
-            let window = Window { totals: Totals::of(machine), length: position }.since(&begun);
+            let window = here.since(&begun);
             if window.length > 0 {
                 self.measured.push(window);
             }
@@ -86,8 +94,20 @@ impl Windows {
         self.idle += idle;
         (self.position, self.before) = (position, executed(machine, warmed));
         if phase == Phase::Measured {
-            self.open = Some(Window { totals: Totals::of(machine), length: position });
+            self.open = Some(here);
         }
+    }
+
+    /// All that has happened until now.
+    fn here(&self, position: u64, warmed: [u64; 2], machine: &Machine) -> Window {
+        let totals = Totals::of(machine);
+        let length = if totals.cores == 1 { position } else { totals.instructions.all() + warmed[0] + warmed[1] };
+        Window { totals, length, all_idle: self.all_idle }
+    }
+
+    /// All cores were idle together, in detail.
+    pub fn all_idle(&mut self, span: Time) {
+        self.all_idle += span;
     }
 
     /// A device has served a request where nothing was timed.
@@ -100,8 +120,9 @@ impl Windows {
     #[must_use]
     pub fn summary(&self, machine: &Machine, warmed: [u64; 2]) -> (Summary, Sampling) {
         // A run that breaks off has come further than where its last phase began: by its instructions, as near as can be told.
-        let position = self.position + (executed(machine, warmed) - self.before);
+        let executed = executed(machine, warmed);
         let all = Totals::of(machine);
+        let position = if all.cores == 1 { self.position + (executed - self.before) } else { executed };
         let cores = all.cores as u64;
         let mut whole = all.clone();
         whole.instructions.user += warmed[0];
@@ -120,7 +141,12 @@ impl Windows {
             };
             return (whole.summary(machine.spec()), nothing);
         };
-        let estimate = |sum: &Window| whole.told_by(sum, position).summary(machine.spec());
+        let all_idle = self.all_idle + self.idle;
+        let estimate = |sum: &Window| match cores {
+            1 => whole.told_by(sum, position),
+            _ => whole.of_several_told_by(sum, position, all_idle),
+        };
+        let estimate = |sum: &Window| estimate(sum).summary(machine.spec());
         let summary = estimate(&sum);
         let value = |summary: &Summary| figures(summary);
         let others: Vec<_> = self.measured.iter().map(|window| value(&estimate(&sum.since(window)))).collect();
@@ -152,12 +178,14 @@ fn executed(machine: &Machine, warmed: [u64; 2]) -> u64 {
 
 impl Window {
     fn with(&self, other: &Window) -> Window {
-        Window { totals: &self.totals + &other.totals, length: self.length + other.length }
+        let all_idle = self.all_idle + other.all_idle;
+        Window { totals: &self.totals + &other.totals, length: self.length + other.length, all_idle }
     }
 
     /// What came since `before`; or without it, if that was a part.
     fn since(&self, before: &Window) -> Window {
-        Window { totals: &self.totals - &before.totals, length: self.length - before.length }
+        let all_idle = self.all_idle.since(before.all_idle);
+        Window { totals: &self.totals - &before.totals, length: self.length - before.length, all_idle }
     }
 }
 
@@ -177,6 +205,25 @@ impl Totals {
         (told.instructions, told.idle, told.device) = (self.instructions, self.idle, self.device);
         told.elapsed = Time::from_ps(busy + (self.idle + self.device).as_ps() / self.cores as u64);
         told.stack = self.stack_told_by(&sample.totals.stack, told.elapsed * self.cores as u64);
+        told
+    }
+}
+
+impl Totals {
+    /// The same of several cores, all of which were idle together for `all_idle`: what one does while another waits is as
+    /// in the windows.
+    fn of_several_told_by(&self, sample: &Window, length: u64, all_idle: Time) -> Totals {
+        let cores = self.cores as u64;
+        let mut windows = sample.totals.clone();
+        let apart = sample.all_idle * cores;
+        windows.elapsed = windows.elapsed.since(sample.all_idle);
+        windows.idle = windows.idle.since(apart);
+        windows.stack.idle = windows.stack.idle.since(apart);
+        let mut told = windows.scaled(length as f64 / sample.length.max(1) as f64);
+        told.instructions = self.instructions;
+        told.elapsed += all_idle;
+        told.idle += all_idle * cores;
+        told.stack.idle += all_idle * cores;
         told
     }
 }

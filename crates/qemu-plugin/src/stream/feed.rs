@@ -108,6 +108,16 @@ impl Feed {
         self.take_over(vcpu);
     }
 
+    /// A stretch of detail begins, after its first phase has.
+    pub fn begin_stretch(&mut self) {
+        self.turns.begin_stretch();
+    }
+
+    /// How long an instruction of each vCPU took in the stretch that ends here [ps].
+    pub fn end_stretch(&mut self) -> impl Iterator<Item = u64> {
+        self.turns.end_stretch()
+    }
+
     /// The guest's time went on by so much while the model's stood still.
     pub fn shift(&mut self, passed_ps: u64) {
         self.offset_ps += passed_ps;

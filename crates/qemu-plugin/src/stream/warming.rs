@@ -11,6 +11,9 @@
 use cxlab_access::{LineFilter, Phase, Progress};
 
 use crate::arguments::{Arguments, WarmUp};
+use crate::turns::Untimed;
+
+const PS_PER_NS: u64 = 1000;
 
 /// Instructions between two looks at the timers.
 const QUANTUM: u64 = 10_000;
@@ -36,9 +39,14 @@ pub struct Warming {
     /// where a sampled run is in its schedule
     progress: Option<Progress>,
     up: WarmUp,
+    /// there are several vCPUs
+    several: bool,
     /// warming until the region begins
     before_region: bool,
-    filter: LineFilter,
+    /// for each vCPU
+    filters: Vec<LineFilter>,
+    /// where each of several vCPUs is
+    untimed: Untimed,
     pace: Pace,
     /// of this phase of warming: instructions, and as many as there were when the timers were last looked at
     instructions: u64,
@@ -50,6 +58,8 @@ pub struct Warming {
     detailed: u64,
     detail_stood_ps: u64,
     detail_began_ps: u64,
+    /// where the schedule of several vCPUs was when this stretch of detail, or of warming, began [ps]
+    axis_ps: u64,
 }
 
 impl Warming {
@@ -57,8 +67,10 @@ impl Warming {
         Warming {
             progress: arguments.sample.map(Progress::new),
             up: arguments.warm_up,
+            several: arguments.vcpus > 1,
             before_region: false,
-            filter: LineFilter::default(),
+            filters: vec![LineFilter::default(); arguments.vcpus],
+            untimed: Untimed::new(arguments.vcpus),
             pace: Pace::FIRST,
             instructions: 0,
             looked: 0,
@@ -67,6 +79,7 @@ impl Warming {
             detailed: 0,
             detail_stood_ps: 0,
             detail_began_ps: 0,
+            axis_ps: 0,
         }
     }
 
@@ -121,18 +134,52 @@ impl Warming {
         if self.detailed > 0 && ps > 0 {
             self.pace = Pace { instructions: self.detailed, ps };
         }
-        self.filter.forget();
+        self.forget_news();
         (self.instructions, self.looked, self.idle_ps, self.stood_ps) = (0, 0, 0, 0);
     }
 
     /// Detail begins where the model has come to `model_ps`.
     pub fn end(&mut self, model_ps: u64) {
+        self.axis_ps += self.untimed.passed_ps().saturating_sub(self.idle_ps);
         (self.detailed, self.detail_stood_ps, self.detail_began_ps) = (0, 0, model_ps);
     }
 
     /// What has passed since the phase began [ps].
     pub fn time_ps(&self) -> u64 {
-        self.pace.time_ps(self.instructions) + self.stood_ps
+        if self.several { self.untimed.passed_ps() } else { self.pace.time_ps(self.instructions) + self.stood_ps }
+    }
+
+    /// A phase of warming of several vCPUs begins on this one, where the model has come to `model_ps`; an instruction of
+    /// each takes so long [ps].
+    pub fn begin_of_several(&mut self, vcpu: usize, model_ps: u64, pace_ps: impl Iterator<Item = u64>) {
+        self.axis_ps += self.busy_ps(model_ps);
+        self.untimed.begin(vcpu, pace_ps);
+    }
+
+    /// So long of this stretch of detail some vCPU had something to do, where the model has come to `model_ps` [ps].
+    fn busy_ps(&self, model_ps: u64) -> u64 {
+        (model_ps - self.detail_began_ps).saturating_sub(self.detail_stood_ps)
+    }
+
+    /// Where the schedule of several vCPUs is in detail, where the model has come to `model_ps` [ns].
+    pub fn position_in_detail(&self, model_ps: u64) -> u64 {
+        (self.axis_ps + self.busy_ps(model_ps)) / PS_PER_NS
+    }
+
+    /// The same in warming.
+    pub fn position_in_warming(&self) -> u64 {
+        (self.axis_ps + self.untimed.passed_ps().saturating_sub(self.idle_ps)) / PS_PER_NS
+    }
+
+    /// Whether a vCPU may enter a block, or it is another's turn.
+    #[inline]
+    pub fn may_enter(&mut self, vcpu: usize) -> bool {
+        self.untimed.enter(vcpu)
+    }
+
+    /// It waits for an interrupt.
+    pub fn halt(&mut self, vcpu: usize) {
+        self.untimed.halt(vcpu);
     }
 
     /// How long all were idle since the phase began [ps].
@@ -140,10 +187,13 @@ impl Warming {
         self.idle_ps
     }
 
-    /// So many instructions are executed while nothing is timed.
+    /// So many instructions are executed while nothing is timed, the last of them PAUSE or not.
     #[inline]
-    pub fn untimed(&mut self, instructions: u64) {
+    pub fn untimed(&mut self, vcpu: usize, instructions: u64, pauses: bool) {
         self.instructions += instructions;
+        if self.several {
+            self.untimed.execute(vcpu, instructions, pauses);
+        }
     }
 
     /// Whether it is time to look at the timers.
@@ -158,23 +208,30 @@ impl Warming {
 
     /// Whether the model is to be told that the line is touched (virtual address / 64).
     #[inline]
-    pub fn is_news(&mut self, line: u64, store: bool) -> bool {
-        self.filter.lets_pass(line, store)
+    pub fn is_news(&mut self, vcpu: usize, line: u64, store: bool) -> bool {
+        let is_news = self.filters[vcpu].lets_pass(line, store);
+        if is_news && store && self.several {
+            let others = self.filters.iter_mut().enumerate().filter(|(other, _)| *other != vcpu);
+            others.for_each(|(_, filter)| filter.forget_line(line));
+        }
+        is_news
     }
 
     /// Tell all lines anew.
     pub fn forget_news(&mut self) {
-        self.filter.forget();
+        self.filters.iter_mut().for_each(LineFilter::forget);
     }
 
     /// A device has served a request where nothing is timed.
-    pub fn serve(&mut self, service_ps: u64) {
+    pub fn serve(&mut self, vcpu: usize, service_ps: u64) {
         self.stood_ps += service_ps;
+        self.untimed.stand(vcpu, service_ps);
     }
 
     /// All were idle for so long where nothing is timed.
     pub fn idle(&mut self, ps: u64) {
         self.idle_ps += ps;
         self.stood_ps += ps;
+        self.untimed.idle(ps);
     }
 }

@@ -51,6 +51,10 @@ pub struct Estimate {
     pace_ps: u64,
     /// where its last PAUSE was [instructions]
     paused: Option<u64>,
+    /// where a stretch of detail began, and when [ps]
+    stretch: (u64, Place),
+    /// an instruction took so long in the last stretch that had some [ps]
+    stretch_pace_ps: u64,
 }
 
 impl Estimate {
@@ -68,6 +72,8 @@ impl Estimate {
             measured: Some((0, Place::default())),
             pace_ps: FIRST_PACE_PS,
             paused: None,
+            stretch: (0, Place::default()),
+            stretch_pace_ps: FIRST_PACE_PS,
         }
     }
 
@@ -81,6 +87,23 @@ impl Estimate {
 
     pub fn pace_ps(&self) -> u64 {
         self.pace_ps
+    }
+
+    /// A stretch of detail begins.
+    pub fn begin_stretch(&mut self) {
+        self.stretch = (self.ps(), self.here);
+    }
+
+    /// How long an instruction took in the stretch that ends here, without PAUSEs, halts and devices [ps].
+    pub fn end_stretch(&mut self) -> u64 {
+        let (began_ps, began) = self.stretch;
+        let instructions = self.here.instructions - began.instructions;
+        if instructions >= MEASURED {
+            let passed = self.ps().saturating_sub(began_ps);
+            let busy = passed.saturating_sub(self.here.stood_ps.saturating_sub(began.stood_ps));
+            self.stretch_pace_ps = (busy / instructions).max(LEAST_PACE_PS);
+        }
+        self.stretch_pace_ps
     }
 
     /// Whether this is the model's own word.

@@ -1,4 +1,7 @@
-"""Sampling: which guest instructions are followed in detail, as ``--sample`` asks for it."""
+"""Sampling: which part of a run is followed in detail, as ``--sample`` asks for it.
+
+Windows of one processor are counted in instructions. Those of several lie in their common simulated time.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,20 @@ import click
 
 from cxlab.border import SampleJob
 from cxlab.run.errors import BadRequest
+from cxlab.run.options import processors
 from cxlab.run.options.option import Effect, Given, Option
 
 #: Decimal, as instructions are counted.
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 EXAMPLE = "detail=1M,warm=2M,every=100M"
+#: Of several processors, in nanoseconds.
+TIMES = {"us": 10**3, "ms": 10**6}
+EXAMPLE_OF_SEVERAL = "detail=50us,warm=100us,every=5ms"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Windows of ``detail`` instructions, ``warm`` ahead of each not counted, one in ``every``."""
+    """Windows of ``detail``, ``warm`` ahead of each not counted, one in ``every``: instructions, or ns."""
 
     detail: int
     warm: int
@@ -45,8 +52,18 @@ def _count(text: str, option: str) -> int:
     return int(count)
 
 
-def parse(text: str | None, seed: int) -> Sample | None:
-    """What is asked for, if anything.
+def _nanoseconds(text: str, option: str) -> int:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(us|ms)", text)
+    if match is None:
+        raise BadRequest(
+            f"{option}: '{text}' is not a time; windows of several processors lie in simulated time; "
+            f"valid: {EXAMPLE_OF_SEVERAL} and the like"
+        )
+    return round(float(match[1]) * TIMES[match[2]])
+
+
+def parse(text: str | None, seed: int, cpus: int = 1) -> Sample | None:
+    """What is asked for, if anything, for a guest of so many processors.
 
     Raises:
         BadRequest: a key that is unknown, twice there or missing, or windows that do not fit.
@@ -55,13 +72,14 @@ def parse(text: str | None, seed: int) -> Sample | None:
     if text is None:
         return None
     option, given = f"--sample {text}", {}
+    example, read = (EXAMPLE, _count) if cpus == 1 else (EXAMPLE_OF_SEVERAL, _nanoseconds)
     for item in text.split(","):
         key, _, value = item.partition("=")
         if key not in ("detail", "warm", "every") or key in given:
-            raise BadRequest(f"{option}: '{item}'; valid: {EXAMPLE}, each once")
-        given[key] = _count(value, option)
+            raise BadRequest(f"{option}: '{item}'; valid: {example}, each once")
+        given[key] = read(value, option)
     if missing := [key for key in ("detail", "warm", "every") if key not in given]:
-        raise BadRequest(f"{option}: {', '.join(missing)} is missing; valid: {EXAMPLE}")
+        raise BadRequest(f"{option}: {', '.join(missing)} is missing; valid: {example}")
     sample = Sample(given["detail"], given["warm"], given["every"], seed)
     if sample.detail == 0 or sample.detail + sample.warm > sample.every:
         raise BadRequest(
@@ -73,7 +91,8 @@ def parse(text: str | None, seed: int) -> Sample | None:
 SAMPLE: Option[str | None] = Option(
     "--sample",
     "Time windows of `detail` instructions, one in each `every`, after `warm` instructions that are not "
-    "counted. Between windows only caches and branch predictor are kept warm.  "
+    "counted. Between windows only caches and branch predictor are kept warm. Several processors are sampled "
+    f"in simulated time: {EXAMPLE_OF_SEVERAL}.  "
     "[default: every instruction in detail]  "
     f"Example: {EXAMPLE}",
     {"metavar": "detail=N,warm=N,every=N"},
@@ -99,7 +118,7 @@ def effect(given: Given) -> Effect:
         BadRequest: a sample that cannot be.
 
     """
-    sample = parse(given[SAMPLE], given[SEED])
+    sample = parse(given[SAMPLE], given[SEED], given[processors.CPUS])
     plugin: tuple[str, ...] = () if sample is None else (f"sample={sample.plugin()}",)
     if given[WARM_UP]:
         plugin += ("warmup=program",)
