@@ -26,7 +26,7 @@ PASSES = 6
 SWEEP, QUICK_SWEEP = "0%,10%,20%,25%,30%,35%,40%,45%,50%,75%", "0%,30%,50%"
 #: Samples of a search, and of one whose program allocates anew.
 SAMPLES, QUICK_SAMPLES = (100, 90), (12, 12)
-#: Resident pages follow, so a sample is of one share; those of the first samples are on their way.
+#: Pages move to the new share during the first samples after a change. Later samples see one share only.
 REPLACED = ("--move-rate", "4GB/s", "--least-samples", "4", "--settling-samples", "2")
 #: A sample holds some rounds of the program; the first two after a change still see pages of the old share.
 ALLOCATED_ANEW = ("--interval", "20ms", "--least-samples", "4", "--settling-samples", "2")

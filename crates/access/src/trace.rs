@@ -67,7 +67,7 @@ pub enum Completeness {
     Whole,
     /// the run was stopped before its end; what came until then is here
     CutShort,
-    /// the trace is of a version that does not say
+    /// the trace has an older version, which does not record this
     Unknown,
 }
 

@@ -7,8 +7,8 @@
 //!     +------------------- fills ----------------+
 //! ```
 //!
-//! The event loop: an event is of a core, of the home agents, or of the fabric. A read of DRAM costs four events of its own
-//! (home, memory, answer, fill) and what the channels ask for. A CXL read costs four more, the other socket three.
+//! The event loop: an event belongs to a core, to the home agents, or to the fabric. A read of DRAM costs four events
+//! (home, memory, answer, fill) and those of its channel. A CXL read costs four more, the other socket three.
 //! Not modelled: cores of the other socket.
 
 mod build;

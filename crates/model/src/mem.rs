@@ -1,7 +1,7 @@
 //! What every memory component speaks: an access, who it is for, and what a component asks of whoever drives it.
 //!
 //! ```text
-//!   home agent --Access--> fabric --Access--> media        each takes accesses in the order of time,
+//!   home agent --Access--> fabric --Access--> media        each takes accesses in time order,
 //!              <--done----        <--done----              asks to be woken, and tells its driver what is done
 //! ```
 //!

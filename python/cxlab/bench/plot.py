@@ -29,7 +29,7 @@ class Curve:
 
 
 class DrawnPoint(Struct, frozen=True):
-    """A point of a result's file, as far as it is drawn."""
+    """The fields of a point that a plot needs, as a result's file has them."""
 
     latency_ns: float | None = None
     bandwidth_mb_s: float | None = None
@@ -37,7 +37,7 @@ class DrawnPoint(Struct, frozen=True):
 
 
 class DrawnResult(Struct, frozen=True):
-    """A result as ``--json`` has it, as far as it is drawn; with provenance it is of a real machine."""
+    """The fields of a result that a plot needs, as ``--json`` has them. Only real machines have provenance."""
 
     machine: str
     node: str

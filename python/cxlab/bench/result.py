@@ -24,7 +24,7 @@ def counted(value: float | None) -> float:
 
 @dataclass(frozen=True)
 class Result:
-    """A bench that has run: its points, and what each of them is of where one thing varies."""
+    """A bench that has run: its points and, if one thing varies from point to point, its name and values."""
 
     bench: str
     workload: Workload

@@ -3,7 +3,7 @@
 //! `wire_time` says where the time of flits on the wire stands. Latencies that were measured end to end contain the
 //! unloaded wire time of each message: `"within"` takes it off the receiving side's latency (the device's for M2S, the
 //! host's for S2M), so that the unloaded path is exactly the sum of the stated latencies, and queueing on the wire comes on
-//! top. `"on top"` adds it: for latencies that are of the logic alone.
+//! top. `"on top"` adds the wire time to latencies that cover the logic only.
 
 use cxlab_kernel::Time;
 use schemars::JsonSchema;
@@ -41,7 +41,7 @@ pub enum WireTime {
     /// inside the receiving side's latency: that was measured end to end
     #[serde(rename = "within")]
     Within,
-    /// beside the latencies: those are of the logic alone
+    /// added to the latencies, which cover the logic only
     #[serde(rename = "on top")]
     OnTop,
 }

@@ -68,7 +68,7 @@ pub struct AddressMap {
 
 impl AddressMap {
     /// # Errors
-    /// Says which range is of no node, or which overlap.
+    /// Names a range whose node does not exist, or two ranges that overlap.
     pub fn new(
         ranges: &[AddressRange],
         clusters: &[Option<ClusterId>],

@@ -181,7 +181,7 @@ impl Home {
         around.enter(now, way, Access { dpa, kind, tag: Tag(key.index()) }, extent, &mut self.requests);
     }
 
-    /// The memory has answered: back to the home agent, over the link if the memory is of the other socket.
+    /// Takes the memory's answer back to the home agent. From the other socket it crosses the socket link.
     fn answered<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         match self.nodes[usize::from(self.requests[key].node.0)].socket {
             Socket::Own => self.go_home(now, key, around),
