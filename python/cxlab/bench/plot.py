@@ -37,7 +37,7 @@ class DrawnPoint(Struct, frozen=True):
 
 
 class DrawnResult(Struct, frozen=True):
-    """The fields of a result that a plot needs, as ``--json`` has them. Only real machines have provenance."""
+    """The fields of a result that a plot needs, as ``--json`` has them. Only a real one has provenance."""
 
     machine: str
     node: str
