@@ -37,7 +37,10 @@ class DrawnPoint(Struct, frozen=True):
 
 
 class DrawnResult(Struct, frozen=True):
-    """The fields of a result that a plot needs, as ``--json`` has them. Only a real one has provenance."""
+    """The fields of a result that a plot needs, as ``--json`` has them.
+
+    A simulated machine's result has no ``provenance``.
+    """
 
     machine: str
     node: str
