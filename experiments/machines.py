@@ -1,7 +1,8 @@
 """Machines that only experiments need: shipped machines with a few values changed.
 
+testbed         CXL-DMSim's testbed as its figures have it: prefetchers off in the BIOS
 slow_dram       one core saturates DRAM, so that the best share of CXL memory lies between 0 and 100 %
-little_llc      8468v-asic with two slices of LLC: written lines leave the caches soon
+little_llc      8468v-asic with two slices of LLC, no prefetchers: written lines leave the caches soon
 response_fifo   8468v-asic with other depths of the FIFOs between root port and device
 """
 
@@ -13,6 +14,8 @@ from cxlab import model
 from cxlab.asked_machine import AskedMachine
 
 BASE = "8468v-asic"
+#: CXL-DMSim (Hong et al.), IV-B: "Hardware prefetch mechanisms are all disabled in BIOS settings".
+NO_PREFETCH = "host.prefetch.enabled=false"
 #: Of `slow_dram` [GB/s].
 DRAM_PEAK, CXL_PEAK = 6.4, 3.2
 #: Where both memories finish together.
@@ -23,6 +26,7 @@ description = "one slow channel of DRAM, half as much bandwidth on CXL memory; h
 based_on = "8468v-asic"
 host.llc.slices = 2
 host.core.fill_buffers = {lines}
+host.prefetch.enabled = false
 
 [nodes.dram]
 description = "32 bits of DDR4-1600"
@@ -48,6 +52,11 @@ interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" 
 """
 
 
+def testbed(name: str) -> AskedMachine:
+    """A machine of CXL-DMSim's testbed by its name, with the BIOS of the paper's figures."""
+    return AskedMachine(name, (NO_PREFETCH,))
+
+
 def slow_dram(folder: Path) -> Path:
     """Write a machine whose DRAM one core saturates into ``folder``: its file.
 
@@ -67,8 +76,8 @@ def slow_dram(folder: Path) -> Path:
 
 
 def little_llc() -> AskedMachine:
-    """8468v-asic nearly without LLC."""
-    return AskedMachine(BASE, ("host.llc.slices=2",))
+    """8468v-asic nearly without LLC and without prefetchers."""
+    return AskedMachine(BASE, ("host.llc.slices=2", NO_PREFETCH))
 
 
 def response_fifo(depth: int) -> AskedMachine:

@@ -13,8 +13,8 @@ from rich.table import Table as RichTable
 Cell = str | int | float | None
 
 
-#: Units of a row that are not plain absolutes: a change over a baseline, a ratio, and two shares.
-CHANGE, RATIO, PAGES, PEAK, POINTS = "%", "x", "% of pages", "% of peak", "points"
+#: Units of a row that are not plain absolutes: a change over a baseline, a ratio, and three shares.
+CHANGE, RATIO, PAGES, PEAK, BASE, POINTS = "%", "x", "% of pages", "% of peak", "% of baseline", "points"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Row:
     #: the simulated figure's interval of 95 % over seeds; none: it has one seed
     low: float | None = None
     high: float | None = None
+    #: where the paper's words put the row among those of its `rank`, without a number: 1 is the largest
+    place: int | None = None
 
     @property
     def interval_text(self) -> str:
@@ -60,7 +62,7 @@ class Row:
     @property
     def in_points(self) -> bool:
         """Whether the difference is told in points."""
-        return self.unit in (CHANGE, PAGES, PEAK, POINTS)
+        return self.unit in (CHANGE, PAGES, PEAK, BASE, POINTS)
 
     @property
     def difference(self) -> float | None:
@@ -82,7 +84,7 @@ class Row:
     def paper_text(self) -> str:
         """The paper's figure, for people."""
         if self.paper is None:
-            return "-"
+            return "-" if self.place is None else f"rank {self.place}"
         if self.paper_to is not None:
             return f"{self.paper:g} to {self.paper_to:g}"
         return f"{self.paper:+g} %" if self.unit == CHANGE else f"{self.paper:g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -142,9 +143,15 @@ def _summarise(folder: Path) -> None:
         quick = " (quick: not for quoting)" if one.quick else ""
         shown.add_row(one.id, one.made_with.value, one.score.text() + quick)
     console().print(shown)
-    papers = dict.fromkeys(one.paper for one in found)
+    simulated = [one for one in found if one.made_with is not MadeWith.CLOSED_FORM]
+    papers = list(dict.fromkeys(one.paper for one in simulated))
     for paper in papers:
-        simulated = [one for one in found if one.paper == paper and one.made_with is not MadeWith.CLOSED_FORM]
-        if simulated:
-            together = score.together(one.score for one in simulated)
-            click.echo(f"{paper}: {together.text()} (figures made: {len(simulated)})")
+        _sum_up(paper, [one for one in simulated if one.paper == paper])
+    if len(papers) > 1:
+        _sum_up("all papers", simulated)
+
+
+def _sum_up(what: str, simulated: Sequence[reproduction.Finished]) -> None:
+    together = score.together(one.score for one in simulated)
+    real = sum(one.made_with is MadeWith.REAL for one in simulated)
+    click.echo(f"{what}: {together.text()} (figures made: {len(simulated)}, by real programs: {real})")

@@ -74,6 +74,7 @@ class Reproduction:
             "high": [row.high for _, _, row in rows],
             "difference": [row.difference for _, _, row in rows],
             "calibrated": [row.calibrated for _, _, row in rows],
+            "place": [row.place for _, _, row in rows],
         }
 
     def _document(self) -> dict[str, Any]:

@@ -6,8 +6,8 @@
     error      |simulated / paper - 1|; rows that the machine was tuned on are left out
     rank       two ratios of one group, or a ratio and its baseline (1.00): do both have the same order?
 
-A pair counts as a rank only if the paper's two values differ. Shares of pages and differences have their mean
-error in points.
+A pair counts as a rank only if the paper's two values differ. Where the paper orders rows in words alone,
+a row has its place in that order. Shares of pages and differences have their mean error in points.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def of_tables(tables: Iterable[Sequence[Row]]) -> Score:
     ratios, absolutes, points, ranks, calibrated = [], [], [], [], 0
     for rows in tables:
         known = [row for row in rows if row.paper is not None]
-        ranks += _ranks(known)
+        ranks += _ranks(known) + _orders([row for row in rows if row.place is not None])
         for row in known:
             calibrated += row.calibrated
             if row.calibrated:
@@ -123,6 +123,17 @@ def _ranks(rows: Sequence[Row]) -> list[bool]:
             continue
         assert one.paper is not None and other.paper is not None
         found.append((one.paper > other.paper) == (one.simulated > other.simulated))
+    return found
+
+
+def _orders(rows: Sequence[Row]) -> list[bool]:
+    """The order of each pair that the paper puts in an order without numbers."""
+    found = []
+    for one, other in combinations(rows, 2):
+        if one.rank is None or (one.rank, one.unit) != (other.rank, other.unit) or one.place == other.place:
+            continue
+        assert one.place is not None and other.place is not None
+        found.append((one.place < other.place) == (one.simulated > other.simulated))
     return found
 
 

@@ -16,11 +16,16 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import click
+import msgspec
+from cxlab import model
 from cxlab.asked_machine import settings_of
+from cxlab.border import NodeSummary
 from cxlab.cli.workload import find
 from cxlab.workload import repeats
+from msgspec import Struct
 
 from experiments import guests
 from experiments.experiment import Asked, Subject, real
@@ -29,7 +34,9 @@ from experiments.report import Row
 #: Seeds of a figure; a subset has one and so no interval.
 SEEDS = 3
 #: What a comparison over one seed cannot tell.
-QUICK_NOTE = "one seed of a tiny size: there is no interval, and no difference is shown to be real"
+QUICK_NOTE = "one seed of a small size: there is no interval, and no difference is shown to be real"
+#: Size of a subset, where a workload has it.
+QUICK_SIZE = "quick"
 
 Options = tuple[str, ...]
 
@@ -37,6 +44,11 @@ Options = tuple[str, ...]
 def subject(*names: str) -> Subject:
     """What the workloads are: each is a real program, and says so if it stands for another."""
     return real("; ".join(find(name).what for name in names))
+
+
+def bound(node: str) -> Options:
+    """Options that place all pages on a node."""
+    return ("--membind", node)
 
 
 def share(percent: int) -> Options:
@@ -61,7 +73,16 @@ class Runs:
 
     def measure(self, placement: Options, **more: str | int) -> dict[str, list[float]]:
         """Each measure, a value for each seed."""
-        size, seeds = ("tiny", 1) if self.asked.quick else (self.size, self.seeds)
+        measures = self._document(placement, more)["measures"]
+        return {name: one["seeds"] for name, one in measures.items()}
+
+    def models(self, placement: Options, **more: str | int) -> list[Counters]:
+        """What the model counted in the same runs, for each seed."""
+        return msgspec.convert(self._document(placement, more)["runs"], list[Counters])
+
+    def _document(self, placement: Options, more: Mapping[str, str | int]) -> dict[str, Any]:
+        """The JSON of the runs, which are made unless the folder has them."""
+        size, seeds = (_quick_size(self.workload), 1) if self.asked.quick else (self.size, self.seeds)
         given = [
             word for name, value in {**self.values, **more}.items() for word in ("--with", f"{name}={value}")
         ]
@@ -76,16 +97,52 @@ class Runs:
             click.echo(f"cxlab: cxlab workload run {' '.join(arguments)}", err=True)
             out = self.asked.folder / key
             guests.cxlab("workload", "run", *arguments, "--json", kept, "--out", out, "--overwrite")
-        measures = json.loads(kept.read_bytes())["measures"]
-        return {name: one["seeds"] for name, one in measures.items()}
+        document: dict[str, Any] = json.loads(kept.read_bytes())
+        return document
+
+
+class Counters(Struct, frozen=True):
+    """What the model counted in a run."""
+
+    instructions: int
+    simulated_s: float
+    ipc: float
+    nodes: dict[str, NodeSummary]
+
+    @property
+    def instructions_per_second(self) -> float:
+        """Of all cores."""
+        return self.instructions / self.simulated_s
+
+    @property
+    def bandwidth_gb_s(self) -> float:
+        """Bytes that all memories read and wrote, over the time."""
+        return sum(node.bandwidth_mb_s for node in self.nodes.values()) / 1e3
+
+    def miss_ns(self, *nodes: str) -> float:
+        """Mean time of a miss to these nodes, or to any [ns]."""
+        chosen = [self.nodes[name] for name in nodes or self.nodes]
+        loads = sum(node.loads for node in chosen)
+        waited = sum(node.loads * _after_the_fill_buffer(node.stages_ns) for node in chosen)
+        return waited / loads
+
+
+def _after_the_fill_buffer(stages: Mapping[str, float]) -> float:
+    """Intel counts an L1 miss from where a load has its fill buffer, which ends its stages in the core."""
+    return sum(time for stage, time in stages.items() if stage not in model.core_stages())
+
+
+def _quick_size(name: str) -> str:
+    """The size of a subset: that of tests, where a workload has none that means more."""
+    return QUICK_SIZE if QUICK_SIZE in find(name).document.sizes else "tiny"
 
 
 def _files(name: str) -> list[str]:
     """What the workload is made of, so that a change of it is measured anew."""
-    folder = find(name).folder
-    return [
-        hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.rglob("*")) if file.is_file()
-    ]
+    workload = find(name)
+    named = {workload.folder / file for file in (*workload.document.sources, *workload.document.files)}
+    files = {file for file in workload.folder.rglob("*") if file.is_file()} | named
+    return [hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files)]
 
 
 def row(
@@ -96,6 +153,7 @@ def row(
     *,
     rank: str | None = None,
     paper_to: float | None = None,
+    place: int | None = None,
 ) -> Row:
     """How much more the new one is [%], with its interval over seeds."""
     ratio = repeats.of_ratios(new, old)
@@ -111,4 +169,5 @@ def row(
         paper_to=paper_to,
         low=percent(ratio.low),
         high=percent(ratio.high),
+        place=place,
     )

@@ -227,9 +227,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description="cxlab-memo beside STREAM in C, mbw, stress-ng, sysbench, in turns"
     )
-    parser.add_argument("--rounds", type=int, default=9, help="turns of each tool [9]")
-    parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)), help="CPU for all tools")
-    parser.add_argument("--nice", type=int, default=0, help="niceness of all tools; below 0 needs root [0]")
+    parser.add_argument("--rounds", type=int, default=9, help="number of turns of each tool (default 9)")
+    parser.add_argument(
+        "--cpu",
+        type=int,
+        default=min(os.sched_getaffinity(0)),
+        help="CPU that runs all tools (default: the first one allowed)",
+    )
+    parser.add_argument(
+        "--nice", type=int, default=0, help="niceness of all tools; below 0 needs root (default 0)"
+    )
     arguments = parser.parse_args()
     if arguments.rounds < 1:
         parser.error("--rounds: 1 or more")

@@ -34,7 +34,18 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in 
 def run(name: str, options: list[str]) -> tuple[RunResult, Path]:
     """One run of the program: its result, and where its files are."""
     out = FOLDER / name.replace(" ", "-").replace(":", "-")
-    command = [sys.executable, "-m", "cxlab", "run", *options, "--out", str(out), "--", *PROGRAM]
+    command = [
+        sys.executable,
+        "-m",
+        "cxlab",
+        "run",
+        *options,
+        "--out",
+        str(out),
+        "--overwrite",
+        "--",
+        *PROGRAM,
+    ]
     done = subprocess.run(
         command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=ENVIRONMENT
     )

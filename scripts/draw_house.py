@@ -86,7 +86,7 @@ def draw(floors: list[list[str]], arrows: list[tuple[str, str]]) -> tuple[str, i
 def main() -> int:
     """Draw, or check."""
     parser = argparse.ArgumentParser(description="Draw which room of the model imports which.")
-    parser.add_argument("--check", action="store_true", help="only say whether docs/house.svg is up to date")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if docs/house.svg is stale")
     check = parser.parse_args().check
     floors = [floor.split() for floor in FLOORS[CRATE]]
     picture, red = draw(floors, edges(floors))

@@ -192,7 +192,7 @@ def main() -> int:
     """Write both files, or check them."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where a file is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     check = parser.parse_args().check
     schema = json.loads(_model.border_schema())
     files = {BORDER: border(schema), STUB: stub(schema["functions"])}

@@ -7,7 +7,8 @@ A change that only moves code must not move a result: run this after each step. 
 purpose blesses them (``python scripts/golden.py bless``) and says in its commit message why they moved.
 
 A figure that is new is not compared; a figure that is gone, or differs, fails. Traces are recordings of
-tests/programs by ``cxlab run --record`` (``RECORDED`` below has each command).
+tests/programs by ``cxlab run --record`` (``RECORDED`` below has each command);
+``python scripts/golden.py record`` makes them anew where answers of the clock have moved.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cxlab.run.guest import artefacts
+
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 #: What names a file or a host, and so may differ.
@@ -34,6 +37,7 @@ RECORDED = {
     "stream4": "--detail marker --cpus 4 --machine spr-a1000 --weighted-interleave dram=3,cxl=1"
     " -- stream_threads 4 1572864",
     "device": "--detail marker --cxl device --interleave-ways 2 --membind cxl -- triad 262144",
+    "short": "--detail marker --cxl device --interleave-ways 2 --membind cxl -- triad 16384",
     "sampled": "--detail all --sample detail=20k,warm=10k,every=200k --membind cxl -- qsort 5000",
 }
 
@@ -112,17 +116,38 @@ def expected_file(case: Case) -> Path:
     return GOLDEN / "expected" / f"{case.name}.json"
 
 
+def record(name: str) -> None:
+    """Record a trace anew: where a clock's answer has moved on purpose, the old trace cannot be replayed."""
+    options, program = RECORDED[name].split(" -- ")
+    word, *arguments = program.split()
+    trace = GOLDEN / "traces" / f"{name}.trace"
+    with tempfile.TemporaryDirectory() as folder:
+        built = Path(folder) / word
+        source = ROOT / "tests" / "programs" / f"{word}.c"
+        subprocess.run(
+            ["gcc", "-O2", f"-I{artefacts.INCLUDE}", "-pthread", "-o", built, source, "-lm"], check=True
+        )
+        trace.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "cxlab", "run", *options.split(), "--record", str(trace)]
+        command += ["--out", str(Path(folder) / "out"), "--", str(built), *arguments]
+        subprocess.run(command, check=True)
+
+
 def main() -> None:
-    """Check or bless."""
+    """Check, bless, or record the traces anew."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["check", "bless"])
+    parser.add_argument("what", choices=["check", "bless", "record"])
     parser.add_argument(
         "--quick", action="store_true", help="leave out `cxlab validate` (half a minute or more)"
     )
-    parser.add_argument("names", nargs="*", help="these cases alone; default: all")
+    parser.add_argument("names", nargs="*", help="cases to take (default: all)")
     asked = parser.parse_args()
+    if asked.what == "record":
+        for name in asked.names or RECORDED:
+            record(name)
+        return
     cases = [*QUICK, *([] if asked.quick else [VALIDATE])]
     unknown = set(asked.names) - {case.name for case in cases}
     if unknown:

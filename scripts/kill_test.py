@@ -1,10 +1,12 @@
-"""``make kill-test``: signals at random moments of every mode; what each left is judged.
+"""``make kill-test``: signals at random moments of every mode, and full disks; what each left is judged.
 
 ::
 
     for each try:  mode, target, signal, moment, drawn from the seed
       start the command --> signal --> wait for its end --> judge what it left --> a line of the journal
 
+- A full disk (FULL) is a tmpfs of a part of what an undisturbed run leaves: writes fail from a page on.
+  ``results`` has the run's folder, traces and sweeps; ``cache`` has the saved boot. Only root may mount it.
 - Complete means bit-identical to an undisturbed run. Anything else says what is missing.
 - No process is left, and no half file. What a SIGKILL of the supervisor left, the next run removes.
 
@@ -26,17 +28,24 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from cxlab.run.guest import cache
 from rich.console import Console
 from rich.table import Table
 
 CXLAB = (sys.executable, "-m", "cxlab")
 TRACES = Path(__file__).parents[1] / "tests" / "golden" / "traces"
+#: What is done beside signals: the disk is full from a random page on.
+FULL, RESULTS, CACHE = "FULL", "results", "cache"
+PAGE = 4096
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL, signal.SIGSTOP)
+#: What may be done to a run. Only root may mount a disk to fill.
+EVENTS = (*(one.name for one in SIGNALS), *((FULL,) if os.geteuid() == 0 else ()))
 #: A disturbed run may take so much longer than an undisturbed one [s], and so many times as long.
 LONGER_SECONDS, LONGER_TIMES = 60.0, 6.0
 #: How long a stopped process stays so [s].
@@ -63,11 +72,17 @@ class Mode:
     typed: bytes | None = None
     #: it is ended before it could end: so long is waited at most [s]
     cut_after: float | None = None
+    #: a trace that it leaves: its bytes differ from run to run, what its replay says does not
+    replays: str | None = None
+    #: it saves a boot in the cache, or loads one
+    boots: bool = False
 
 
-def _guest(name: str, *options: str, program: tuple[str, ...] = SORT, exact: tuple[str, ...] = ()) -> Mode:
+def _guest(name: str, *options: str, program: tuple[str, ...] = SORT, replays: str | None = None) -> Mode:
     arguments = ("run", "--out", "out", "--overwrite", *options, "--", *program)
-    return Mode(name, arguments, ("stdout", "out/statistics.json", *exact))
+    return Mode(
+        name, arguments, ("stdout", "out/statistics.json"), boots="--cxl" not in options, replays=replays
+    )
 
 
 TRACE = str(TRACES / "chase.trace")
@@ -84,7 +99,7 @@ MODES = (
         "replay", ("replay", TRACE, "--json", "replay.json"), ("stdout", "replay.json"), (SUPERVISOR, MODEL)
     ),
     _guest("sample", "--sample", "detail=1k,warm=2k,every=50k"),
-    _guest("record", "--record", "run.trace", exact=("run.trace",)),
+    _guest("record", "--record", "run.trace", replays="run.trace"),
     Mode(
         "caption",
         ("caption", "--out", "out", "--overwrite", "--start", "50%", "--most-samples", "8", "--", *SORT),
@@ -97,9 +112,19 @@ MODES = (
         targets=(SUPERVISOR,),
         cut_after=15.0,
     ),
+    Mode("sweep", ("sweep", "sweep.toml", "--out", "sweep"), ("sweep/runs/*.parquet",), (SUPERVISOR, MODEL)),
     _guest("4 vCPUs", "--cpus", "4"),
     _guest("device", "--cxl", "device", "--membind", "cxl"),
 )
+SWEEP = f"""[axes]
+machine = ["8468v-asic", "8468v-fpga"]
+
+[axes.set]
+"nodes.cxl.device.root_port.response_fifo" = [32, 48, 64]
+
+[workloads.again]
+replay = "{TRACES / "device.trace"}"
+"""
 CURVE = """path,threads,rw_mix,store_type,pattern,inject_delay,latency_ns,bandwidth_MBps
 cxl,16,1:0,none,sequential,0,900,40000
 cxl,16,1:0,none,sequential,500,290,20000
@@ -137,6 +162,8 @@ class Reference:
     seconds: float
     #: of each exact file
     hashes: dict[str, str]
+    #: what it leaves, by the disk that it is on [bytes]
+    sizes: dict[str, int]
 
 
 def tries(seed: int, count: int, modes: tuple[Mode, ...]) -> Iterator[Try]:
@@ -144,13 +171,45 @@ def tries(seed: int, count: int, modes: tuple[Mode, ...]) -> Iterator[Try]:
     for number in range(count):
         random = Random(f"{seed} {number}")
         mode = modes[number % len(modes)]
-        chosen, moment = random.choice(SIGNALS), random.random()
-        yield Try(number, mode.name, random.choice(mode.targets), chosen.name, moment)
+        chosen, moment = random.choice(EVENTS), random.random()
+        targets = mode.targets
+        if chosen == FULL:
+            targets = (RESULTS, CACHE) if mode.boots else (RESULTS,)
+        yield Try(number, mode.name, random.choice(targets), chosen, moment)
 
 
-def digest(path: Path) -> str:
-    """Of a file, or that it is not there."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "absent"
+def digest(folder: Path, name: str) -> str:
+    """Of the files of this name, which may have a ``*``, or that there is none."""
+    files = [path for path in sorted(folder.glob(name)) if path.is_file()]
+    content = hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files))
+    return content.hexdigest() if files else "absent"
+
+
+def size(folder: Path) -> int:
+    """Pages of the files below, in bytes."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name not in ("stdout", "stderr"))
+    return sum(-(-path.stat().st_size // PAGE) * PAGE for path in files)
+
+
+def saved_boot_bytes() -> int:
+    """What the largest saved boot takes of the disk."""
+    states = (cache.folder() / "boot").glob("*/state")
+    return max((path.stat().st_blocks * 512 for path in states), default=PAGE)
+
+
+@contextmanager
+def small_disk(folder: Path, limit: int) -> Iterator[None]:
+    """A file system of so many bytes over the folder, with what the folder has."""
+    kept = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".csv", ".toml")}
+    inputs = sum(-(-len(content) // PAGE) * PAGE for content in kept.values())
+    options = f"size={max(PAGE, limit // PAGE * PAGE) + inputs}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], check=True)
+    try:
+        for name, content in kept.items():
+            (folder / name).write_bytes(content)
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 def descendants(pid: int) -> dict[int, str]:
@@ -190,17 +249,31 @@ class Bench:
         self.folder = folder
         self.references: dict[str, Reference] = {}
 
-    def start(self, mode: Mode) -> tuple[subprocess.Popen[bytes], Callable[[], None]]:
-        """The command in its folder; what closes its terminal."""
+    def _folder(self, mode: Mode) -> Path:
+        """Where the command runs, with what it reads."""
         folder = self.folder / mode.name.replace(" ", "-")
         folder.mkdir(exist_ok=True)
         (folder / "curve.csv").write_text(CURVE)
+        (folder / "sweep.toml").write_text(SWEEP)
+        return folder
+
+    def _said(self, mode: Mode) -> Path:
+        """Where its standard output and error are, which no full disk takes."""
+        folder = self.folder / "said" / mode.name.replace(" ", "-")
+        folder.mkdir(exist_ok=True, parents=True)
+        return folder
+
+    def start(
+        self, mode: Mode, environment: dict[str, str] | None = None
+    ) -> tuple[subprocess.Popen[bytes], Callable[[], None]]:
+        """The command in its folder; what closes its terminal."""
+        folder, said = self.folder / mode.name.replace(" ", "-"), self._said(mode)
 
         def hear_ctrl_c() -> None:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-        with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+        with (said / "stdout").open("wb") as out, (said / "stderr").open("wb") as err:
             stdin: int = subprocess.DEVNULL
             close: Callable[[], None] = lambda: None  # noqa: E731
             if mode.typed is not None:
@@ -211,58 +284,116 @@ class Bench:
                     os.close(ours)
                     os.close(theirs)
 
-            command = [*CXLAB, *mode.arguments]
             popen = subprocess.Popen(
-                command, cwd=folder, stdin=stdin, stdout=out, stderr=err, preexec_fn=hear_ctrl_c
+                [*CXLAB, *mode.arguments],
+                cwd=folder,
+                stdin=stdin,
+                stdout=out,
+                stderr=err,
+                preexec_fn=hear_ctrl_c,
+                env={**os.environ, **(environment or {})},
             )
         return popen, close
+
+    def hashes(self, mode: Mode) -> dict[str, str]:
+        """Of each exact file as it is now."""
+        folders = {"stdout": self._said(mode)}
+        found = {name: digest(folders.get(name, self._folder(mode)), name) for name in mode.exact}
+        if mode.replays is not None:
+            found[mode.replays] = self._replayed(self._folder(mode), mode.replays)
+        return found
+
+    @staticmethod
+    def _replayed(folder: Path, trace: str) -> str:
+        """What the replay of a trace says, or that there is none."""
+        with tempfile.TemporaryDirectory() as other:
+            said = Path(other) / "replay.json"
+            command = [*CXLAB, "replay", trace, "--json", str(said)]
+            done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+            return hashlib.sha256(said.read_bytes()).hexdigest() if done.returncode == 0 else "not replayed"
 
     def reference(self, mode: Mode) -> Reference:
         """An undisturbed run, once for each mode."""
         if mode.name not in self.references:
+            folder = self._folder(mode)
             if mode.cut_after is not None:
-                self.references[mode.name] = Reference(mode.cut_after, {})
+                self.references[mode.name] = Reference(mode.cut_after, {}, {RESULTS: PAGE})
                 return self.references[mode.name]
-            begun = time.monotonic()
+            begun, before = time.monotonic(), size(folder)
             popen, close = self.start(mode)
             status = popen.wait()
             close()
-            folder = self.folder / mode.name.replace(" ", "-")
             if status != 0:
-                said = (folder / "stderr").read_text(errors="replace")
+                said = (self._said(mode) / "stderr").read_text(errors="replace")
                 raise SystemExit(f"undisturbed, {mode.name} ends with {status}: {said}")
-            hashes = {name: digest(folder / name) for name in mode.exact}
-            self.references[mode.name] = Reference(time.monotonic() - begun, hashes)
+            sizes = {RESULTS: size(folder) - before, CACHE: saved_boot_bytes()}
+            self.references[mode.name] = Reference(time.monotonic() - begun, self.hashes(mode), sizes)
         return self.references[mode.name]
 
     def disturb(self, mode: Mode, what: Try) -> Verdict:
         """One try."""
         reference = self.reference(mode)
-        folder = self.folder / mode.name.replace(" ", "-")
-        for name in (*mode.exact, "out/summary.json"):
-            (folder / name).unlink(missing_ok=True)
+        folder = self._folder(mode)
+        left = () if mode.replays is None else (mode.replays,)
+        for name in (*mode.exact, *left, "out/summary.json"):
+            for path in folder.glob(name):
+                path.unlink()
+        if what.signal == FULL:
+            return self._fill(mode, what, reference)
         popen, close = self.start(mode)
         try:
             time.sleep(what.moment * reference.seconds)
             below = descendants(popen.pid)
             sent = self._send(popen, below, what)
-            limit = LONGER_TIMES * reference.seconds + LONGER_SECONDS
-            try:
-                if mode.cut_after is not None and what.signal == "SIGSTOP":
-                    popen.send_signal(signal.SIGINT)
-                status: int | None = popen.wait(limit)
-            except subprocess.TimeoutExpired:
-                status = None
-                popen.kill()
-                popen.wait()
+            interrupt = mode.cut_after is not None and what.signal == "SIGSTOP"
+            status, found = self._wait(popen, reference, interrupt=interrupt)
         finally:
             close()
-        found = [] if status is not None else [f"it did not end within {limit:.0f} s"]
         found += self._orphans(below)
         killed = what.signal == "SIGKILL" and what.target == SUPERVISOR and sent
         if not killed:
             found += [f"half a file: {path.name}" for path in self._half_files(folder)]
         return self._judge(mode, folder, reference, status, sent, killed, found)
+
+    def _fill(self, mode: Mode, what: Try, reference: Reference) -> Verdict:
+        """One try with a full disk."""
+        folder, limit = self._folder(mode), int(what.moment * reference.sizes[what.target])
+        environment: dict[str, str] = {}
+        if what.target == CACHE:
+            disk = self.folder / "cache"
+            disk.mkdir(exist_ok=True)
+            environment["XDG_CACHE_HOME"] = str(disk)
+            limit += size(cache.folder() / "kernel")
+        else:
+            disk = folder
+        with small_disk(disk, limit):
+            if what.target == CACHE:
+                shutil.copytree(cache.folder() / "kernel", disk / cache.folder().name / "kernel")
+            popen, close = self.start(mode, environment)
+            try:
+                # What has no end of its own is cut.
+                if mode.cut_after is not None:
+                    time.sleep(min(2.0, mode.cut_after))
+                status, found = self._wait(popen, reference, interrupt=mode.cut_after is not None)
+            finally:
+                close()
+            found += [f"half a file: {path.name}" for path in self._half_files(disk)]
+            return self._judge(mode, folder, reference, status, sent=True, killed=False, found=found)
+
+    @staticmethod
+    def _wait(
+        popen: subprocess.Popen[bytes], reference: Reference, *, interrupt: bool
+    ) -> tuple[int | None, list[str]]:
+        """Its status, and a defect if it does not end."""
+        limit = LONGER_TIMES * reference.seconds + LONGER_SECONDS
+        if interrupt:
+            popen.send_signal(signal.SIGINT)
+        try:
+            return popen.wait(limit), []
+        except subprocess.TimeoutExpired:
+            popen.kill()
+            popen.wait()
+            return None, [f"it did not end within {limit:.0f} s"]
 
     @staticmethod
     def _send(popen: subprocess.Popen[bytes], below: dict[int, str], what: Try) -> bool:
@@ -292,7 +423,9 @@ class Bench:
 
     @staticmethod
     def _half_files(folder: Path) -> list[Path]:
-        return [path for path in folder.rglob("*") if path.name.startswith(".") or "unfinished" in path.name]
+        # A lock of the cache stays: it is an empty file.
+        files = (path for path in folder.rglob("*") if path.suffix != ".lock")
+        return [path for path in files if path.name.startswith(".") or "unfinished" in path.name]
 
     def _judge(
         self,
@@ -304,7 +437,7 @@ class Bench:
         killed: bool,
         found: list[str],
     ) -> Verdict:
-        said = (folder / "stderr").read_text(errors="replace")
+        said = (self._said(mode) / "stderr").read_text(errors="replace")
         if "Traceback" in said:
             found.append("a traceback")
         summary: dict[str, Any] = {}
@@ -313,7 +446,7 @@ class Bench:
         if status == 0:
             if summary and summary["complete"] is not True:
                 found.append("status 0 of a run that is not complete")
-            now = {name: digest(folder / name) for name in mode.exact}
+            now = self.hashes(mode)
             found += [f"{name} differs" for name in now if now[name] != reference.hashes[name]]
             return Verdict("complete" if sent else "too late", status, found)
         if killed:
@@ -322,13 +455,16 @@ class Bench:
             return Verdict("incomplete", status, found)
         if not sent:
             found.append(f"status {status} of an undisturbed run")
-        if summary.get("complete") is True:
+        # What is made of a run that is complete, as Caption's plot, may not fit any more: a message names it.
+        if summary.get("complete") is True and "No space left" not in said:
             found.append(f"status {status} of a run that says that it is complete")
-        if mode.exact and (folder / "run.trace").is_file():
+        if mode.replays is not None and (folder / mode.replays).is_file():
             found.append("a trace of a run that is not complete")
         if status is not None and status not in (1, 125, 129, 130, 143) and not (status < 0 and not summary):
             found.append(f"status {status}")
-        if not summary.get("reason") and not said.strip() and status not in (129, 130, 143):
+        # A negative status: the signal came before Python could hear it, and the caller's shell names it.
+        named = status is not None and (status in (129, 130, 143) or status < 0)
+        if not summary.get("reason") and not said.strip() and not named:
             found.append("nothing says why it is not complete")
         return Verdict("incomplete", status, found)
 
@@ -339,7 +475,7 @@ class Bench:
         close()
         found = [] if status == 0 else [f"the next run ends with {status}"]
         found += [f"half a file after the next run: {path.name}" for path in self._half_files(folder)]
-        now = {name: digest(folder / name) for name in mode.exact}
+        now = self.hashes(mode)
         return found + [
             f"{name} of the next run differs" for name in now if now[name] != reference.hashes[name]
         ]
@@ -381,13 +517,16 @@ def show(done: dict[int, tuple[Try, Verdict]], console: Console) -> int:
 def main() -> int:
     """Make the tries that the journal lacks."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--count", type=int, default=500, help="tries in all (default 500)")
-    parser.add_argument("--seed", type=int, default=1, help="of the draw (default 1)")
+    parser.add_argument("--count", type=int, default=500, help="number of tries (default 500)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of modes, signals and moments (default 1)")
     parser.add_argument(
-        "--mode", action="append", choices=[mode.name for mode in MODES], help="only this mode"
+        "--mode",
+        action="append",
+        choices=[mode.name for mode in MODES],
+        help="try this mode only; repeatable",
     )
     parser.add_argument(
-        "--journal", type=Path, help="file with a line for each try; what is in it is not repeated"
+        "--journal", type=Path, help="file with a line for each try; tries in it are not repeated"
     )
     given = parser.parse_args()
     modes = tuple(mode for mode in MODES if given.mode is None or mode.name in given.mode)

@@ -1,11 +1,14 @@
 """``make model-speed``: requests that the model simulates in a second, and instructions for each.
 
-A benchmark: it prints, it does not judge. Seconds are of processor time, of one core; instructions
-(valgrind's callgrind, the difference of two runs) do not depend on what else runs, nor on the processor.
+Seconds are of processor time, of one core; instructions (valgrind's callgrind, the difference of two runs) do
+not depend on what else runs, nor on the processor. ``--record`` keeps the instructions in
+tests/golden/instructions.json; ``--check`` fails where one has grown by more than `MOST_GROWTH` since then.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -20,8 +23,22 @@ from rich.table import Table
 PROGRAM = Path("target/release/examples/speed")
 #: Path, what it is, requests to time and to count, and the speed that it is to have [10^6 requests/s].
 PATHS: tuple[tuple[str, str, int, int, float | None], ...] = (
-    ("ddr", "one DDR5-4800 channel, detailed, saturated, random 2:1", 1_000_000, 50_000, 2.0),
-    ("cxl", "root port, link, device, saturated, 2:1", 1_000_000, 50_000, 1.0),
+    ("ddr", "one DDR5-4800 channel, detailed, saturated, random 2:1", 1_000_000, 20_000, 2.0),
+    ("cxl", "root port, link, device, saturated, 2:1", 1_000_000, 20_000, 1.0),
+    (
+        "cache",
+        "root port, link, device: hits of its cache before flash, saturated, 2:1",
+        1_000_000,
+        20_000,
+        1.0,
+    ),
+    (
+        "flash",
+        "64 dies of Z-NAND, garbage collection at work: operations of the dies",
+        1_000_000,
+        20_000,
+        0.2,
+    ),
     (
         "machine",
         "spr-a1000, node cxl: 16 cores, caches, link, detailed DRAM, random 2:1",
@@ -29,7 +46,18 @@ PATHS: tuple[tuple[str, str, int, int, float | None], ...] = (
         130_000,
         None,
     ),
+    (
+        "detail",
+        "a recorded run in detail, mostly its program's start: instructions of the guest",
+        10_000_000,
+        1_000,
+        None,
+    ),
 )
+#: Instructions for each request, by path, when they were last recorded.
+RECORDED = Path("tests/golden/instructions.json")
+#: A path may become so much dearer before it has to be recorded anew, on purpose.
+MOST_GROWTH = 0.03
 
 
 def run(path: str, requests: int) -> tuple[int, float]:
@@ -51,25 +79,76 @@ def instructions(path: str, requests: int) -> tuple[int, int]:
     return int(done.stdout), int(collected.rsplit(":", 1)[1])
 
 
-def main() -> int:
-    """Run each, print one table."""
-    build = ["cargo", "build", "--quiet", "--release", "--package", "cxlab-model", "--example", "speed"]
-    subprocess.run(build, check=True)
+def each(path: str, counted: int) -> float:
+    """Instructions for a request, beyond those that a run begins with."""
+    few, base = instructions(path, counted)
+    many, all_of_them = instructions(path, 2 * few)
+    return (all_of_them - base) / (many - few)
+
+
+def build() -> None:
+    """The program that is measured."""
+    command = ["cargo", "build", "--quiet", "--release", "--package", "cxlab-model", "--example", "speed"]
+    subprocess.run(command, check=True)
+
+
+def show() -> None:
+    """Run each path, print one table."""
     counting = shutil.which("valgrind") is not None
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("path", "requests/s", "to be", "instructions each"):
         table.add_column(heading, justify="left" if heading == "path" else "right")
     for path, what, timed, counted, wanted in PATHS:
         count, seconds = run(path, timed)
-        each = "-"
-        if counting:
-            (few, base), (many, all_of_them) = instructions(path, counted), instructions(path, 2 * counted)
-            each = f"{(all_of_them - base) / (many - few):,.0f}"
         target = "-" if wanted is None else f"{wanted:.1f} M"
-        table.add_row(what, f"{count / seconds / 1e6:.2f} M", target, each)
+        dear = f"{each(path, counted):,.0f}" if counting else "-"
+        table.add_row(what, f"{count / seconds / 1e6:.2f} M", target, dear)
     Console().print(table)
     if not counting:
         print("instructions are counted where valgrind is: apt-get install valgrind")
+
+
+def compiler() -> str:
+    """The compiler that makes the instructions."""
+    return subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def count_all() -> dict[str, float]:
+    """Instructions for a request of each path."""
+    if shutil.which("valgrind") is None:
+        sys.exit("instructions are counted by valgrind: sudo apt-get install valgrind")
+    return {path: round(each(path, counted), 1) for path, _, _, counted, _ in PATHS}
+
+
+def grown(recorded: dict[str, float], counted: dict[str, float]) -> list[str]:
+    """What to say of each path that has become dearer than it may."""
+    return [
+        f"{path}: {counted[path]:,.0f} instructions each, {before:,.0f} were recorded "
+        f"({counted[path] / before - 1:+.1%}; {MOST_GROWTH:.0%} is allowed)"
+        for path, before in recorded.items()
+        if counted[path] > before * (1 + MOST_GROWTH)
+    ]
+
+
+def main() -> int:
+    """Show, record or check."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--record", action="store_true", help=f"write {RECORDED}")
+    what.add_argument("--check", action="store_true", help=f"compare with {RECORDED}")
+    asked = parser.parse_args()
+    build()
+    if asked.record:
+        RECORDED.write_text(json.dumps({"compiler": compiler(), "each": count_all()}, indent=1) + "\n")
+        return 0
+    if asked.check:
+        recorded = json.loads(RECORDED.read_bytes())
+        if recorded["compiler"] != compiler():
+            sys.exit(f"another compiler makes other instructions; recorded: {recorded['compiler']}")
+        dearer = grown(recorded["each"], count_all())
+        print("\n".join(dearer) or "no path has become dearer")
+        return 1 if dearer else 0
+    show()
     return 0
 
 

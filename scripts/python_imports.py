@@ -13,7 +13,7 @@ from pathlib import Path
 #: What stands on one floor does not know each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_model", "border", "error", "asked_machine", "marker", "whole_file"),
-    ("output",),
+    ("output", "sampled"),
     ("model", "figure"),
     ("run.errors",),
     ("run.machine", "run.size", "run.program_file"),
@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("run.results",),
     ("run.host",),
     ("bench", "place", "caption"),
-    ("calibrate", "plan", "compare", "workload"),
+    ("calibrate", "plan", "compare", "top", "workload"),
     ("sweep",),
     ("report",),
     ("cli",),

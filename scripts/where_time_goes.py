@@ -93,7 +93,16 @@ def profile(folder: Path, name: str, argument: str) -> Profile:
     """Record a program, replay it under callgrind."""
     program, trace, counts = folder / name, folder / f"{name}.trace", folder / f"{name}.callgrind"
     subprocess.run(["gcc", "-O2", f"-I{artefacts.INCLUDE}", "-o", program, SOURCES / f"{name}.c"], check=True)
-    record = [sys.executable, "-m", "cxlab", "run", "--record", str(trace), "--out", str(folder / "out")]
+    record = [
+        sys.executable,
+        "-m",
+        "cxlab",
+        "run",
+        "--record",
+        str(trace),
+        "--out",
+        str(folder / f"{name}.out"),
+    ]
     subprocess.run([*record, "--", str(program), argument], check=True, capture_output=True)
     command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={counts}", "--collect-atstart=no"]
     command += [f"--toggle-collect={COUNTED}", sys.executable, "-m", "cxlab.run.host.model_process", "replay"]

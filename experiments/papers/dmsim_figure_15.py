@@ -11,7 +11,7 @@ from statistics import mean
 
 from cxlab import figure
 
-from experiments import workloads
+from experiments import machines, workloads
 from experiments.experiment import Asked, Report
 from experiments.report import Figures, Row
 
@@ -25,10 +25,10 @@ MIXES = ((MACHINE, "cxl", "CXL-ASIC", 16.0), ("8468v-remote", "remote", "DDR-R",
 
 def measure(asked: Asked) -> Report:
     """Half on each second memory over DDR-L alone."""
-    alone = workloads.Runs(asked, "embedding", MACHINE).measure(workloads.share(0))
+    alone = workloads.Runs(asked, "embedding", machines.testbed(MACHINE)).measure(workloads.share(0))
     rows: list[Row] = []
     for machine, node, label, paper in MIXES[: 1 if asked.quick else None]:
-        runs = workloads.Runs(asked, "embedding", machine)
+        runs = workloads.Runs(asked, "embedding", machines.testbed(machine))
         half = runs.measure(("--interleave", f"dram,{node}"))["throughput"]
         rows.append(
             workloads.row(f"half on {label} over DDR-L alone", paper, half, alone["throughput"], rank="gain")

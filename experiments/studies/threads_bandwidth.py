@@ -32,8 +32,6 @@ NODES = ("dram", "cxl")
 THREADS, QUICK_THREADS = (1, 2, 4, 8, 12, 16, 24, 32), (1, 16)
 #: of a line [B]
 LINE = 64
-#: Stages of a load that hold no fill buffer of its core.
-BEFORE_ITS_BUFFER = ("translation", "fill_buffer")
 #: (node, threads) -> bandwidth of silicon [GB/s]
 Silicon = dict[tuple[str, int], float]
 
@@ -54,7 +52,7 @@ class Reading:
     @property
     def latency(self) -> float:
         """From a fill buffer taken to its line [ns]: the chase's; of all loads where there is none."""
-        return counted(self.point.latency_ns) - stages_ns(self.point, BEFORE_ITS_BUFFER)
+        return counted(self.point.latency_ns) - stages_ns(self.point, model.core_stages())
 
     @property
     def lines(self) -> float:

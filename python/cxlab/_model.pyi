@@ -37,6 +37,9 @@ def replay(job: str) -> str:
 def ring_bytes() -> int:
     """Bytes of shared memory that the ring takes."""
 
+def ring_time_ps(ring: int) -> int:
+    """The guest's time as its plugin last showed it in the ring of this descriptor [ps]."""
+
 def run_caption(job: str, heard: Callable[[str], None]) -> str:
     """Have Caption steer applications of the model: its executions, JSON."""
 

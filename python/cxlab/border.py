@@ -40,6 +40,13 @@ class BenchPoint(Struct, frozen=True, omit_defaults=True):
     socket_link: SocketLinkPoint | None
 
 
+class CacheFigures(Struct, frozen=True, omit_defaults=True):
+    """A cache of lines of 64 bytes."""
+
+    bytes: int
+    ways: int
+
+
 class CaptionExecution(Struct, frozen=True, omit_defaults=True):
     """One execution."""
 
@@ -116,6 +123,7 @@ class HostFigures(Struct, frozen=True, omit_defaults=True):
     frequency_ghz: float
     #: of the time stamp counter
     tsc_hz: int
+    processor: ProcessorFigures
     #: of the frequency
     source: str
 
@@ -228,7 +236,10 @@ class NodePoint(Struct, frozen=True, omit_defaults=True):
     write_mb_s: float | None
     #: of all threads' loads
     mean_load_latency_ns: float | None
+    p50_load_latency_ns: float | None
     p99_load_latency_ns: float | None
+    #: 1 load of 1,000 takes longer
+    p999_load_latency_ns: float | None
     #: requests that found the home agents' tables of requests full
     table_full_events: int
     ports: list[PortPoint]
@@ -269,7 +280,7 @@ class PortPoint(Struct, frozen=True, omit_defaults=True):
 
     #: share of the reads and writes that found their row open
     row_hit_share: float | None
-    #: root_port, m2s, device, s2m
+    #: root_port, m2s, device, s2m; of a device with flash device_cache and flash, too
     cxl: dict[str, dict[str, StatisticValue]]
     channels: list[dict[str, StatisticValue]]
 
@@ -286,6 +297,28 @@ class ProcessInterval(Struct, frozen=True, omit_defaults=True):
     resident: dict[str, float]
     #: share of its cores' time that was the kernel's
     kernel_share: float
+
+
+class ProcessorFigures(Struct, frozen=True, omit_defaults=True):
+    """What a processor says of itself, and of its caches and TLBs."""
+
+    #: intel or amd
+    vendor: Vendor
+    family: int
+    model: int
+    stepping: int
+    brand: str
+    l1: CacheFigures
+    l2: CacheFigures
+    #: all slices
+    llc: CacheFigures
+    #: first level, of loads
+    load_tlb: TlbFigures
+    #: first level, large pages of loads, where they have an array of their own
+    large_load_tlb: TlbFigures | None
+    #: first level, of stores, where they have an array of their own
+    store_tlb: TlbFigures | None
+    second_tlb: TlbFigures
 
 
 class RunResult(Struct, frozen=True, omit_defaults=True):
@@ -367,6 +400,15 @@ class TimeShares(Struct, frozen=True, omit_defaults=True):
     io_s: float
 
 
+class TlbFigures(Struct, frozen=True, omit_defaults=True):
+    """An array of translations."""
+
+    entries: int
+    ways: int
+    #: ways that may hold a page of 2 MiB
+    large_ways: int
+
+
 #: What a statistic counts or measures in.
 Unit: TypeAlias = Literal[
     "bytes",
@@ -382,6 +424,10 @@ Unit: TypeAlias = Literal[
     "nanoseconds",
     "ratio",
 ]
+
+
+#: Who made a processor.
+Vendor: TypeAlias = Literal["intel", "amd"]
 
 
 # ---- jobs
@@ -449,6 +495,9 @@ class BenchJob(TypedDict):
     page_tables: NotRequired[str | None]
     #: prefetchers on or off; as the host file has them where it is not said
     prefetch: NotRequired[bool | None]
+    #: bytes of all buffers together, over those of the device's cache; as the work has them where it is not
+    #: said
+    of_cache: NotRequired[float | None]
     seed: int
 
 
@@ -530,6 +579,8 @@ class LiveJob(TypedDict):
     #: where to record the stream, if it is wanted
     record: NotRequired[OutputFile | None]
     timeline: NotRequired[TimelineJob | None]
+    #: what waits for memory, by instruction and data
+    profile: NotRequired[OutputFile | None]
     #: descriptor of the counters' port, inherited, if the guest has one
     counters_fd: NotRequired[int | None]
 
@@ -686,6 +737,8 @@ class ReplayJob(TypedDict):
     sample: NotRequired[SampleJob | None]
     #: where the program's pages go, by names of nodes and pages in a row, if not where they were recorded
     placement: NotRequired[list[tuple[str, int]] | None]
+    #: what waits for memory, by instruction and data
+    profile: NotRequired[OutputFile | None]
 
 
 class Retraining(TypedDict):
@@ -704,7 +757,10 @@ class SampleJob(TypedDict):
 
     detail: int
     warm: int
-    every: int
+    #: distance of the windows; absent where `most` says how many there are
+    every: NotRequired[int | None]
+    #: windows at most: the distance doubles where there would be more
+    most: NotRequired[int | None]
     seed: int
 
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -114,6 +115,12 @@ def stages() -> list[tuple[str, str, str]]:
     return _model.stages()
 
 
+@cache
+def core_stages() -> tuple[str, ...]:
+    """Names of the stages that a request spends in its core: none of them is the memory's."""
+    return tuple(name for name, place, _ in stages() if place == "core")
+
+
 def causes() -> list[tuple[str, str]]:
     """What a core's time is charged to beside stages: name in results, what the core does then."""
     load()
@@ -136,6 +143,12 @@ def ring_bytes() -> int:
     """Size of the shared-memory ring [bytes]."""
     load()
     return _model.ring_bytes()
+
+
+def ring_time_ps(ring: int) -> int:
+    """The guest's time as its plugin last showed it in the ring of this descriptor [ps]."""
+    load()
+    return _model.ring_time_ps(ring)
 
 
 def validation_figures() -> str:

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from typing import IO, Any
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markup import escape
 from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
@@ -121,6 +123,14 @@ def console() -> Console:
     return terminal if terminal.is_terminal else Console(width=WIDE)
 
 
+def wrapped(text: str, indent: str, width: int, first: str | None = None) -> str:
+    """Break text over lines of at most this width, each with the indent. The first one can have its own."""
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    wrapper.subsequent_indent = indent
+    wrapper.initial_indent = indent if first is None else first
+    return wrapper.fill(text)
+
+
 class WholeRows(Table):
     """A table that cuts no cell. If it is too wide, its columns go on in a further table below.
 
@@ -179,7 +189,7 @@ def table(
         words = place < left or place >= len(headings) - fold
         wraps = place >= len(headings) - fold
         made.add_column(
-            heading,
+            escape(heading),
             justify="left" if words else "right",
             no_wrap=not wraps and (plain or not words),
             overflow="fold" if wraps else "ellipsis",

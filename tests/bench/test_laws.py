@@ -158,7 +158,7 @@ def test_a_chase_over_the_whole_buffer_finds_fewer_open_rows_than_one_in_blocks(
 
 def test_owning_a_line_of_the_other_sockets_ddr_writes_its_directory(point: Any) -> None:
     def written(mix: str) -> tuple[float, int]:
-        loaded = point("8468v-remote", "remote", mix=mix, latency_thread=False)
+        loaded = point("8468v-remote", "remote", mix=mix, latency_thread=False, prefetch=False)
         [port] = loaded["nodes"]["remote"]["ports"]
         lines = loaded["write_mb_s"] * loaded["simulated_us"] / 64
         return lines, sum(channel["writes"] for channel in port["channels"])

@@ -46,6 +46,18 @@ def test_ranges_that_overlap_have_no_order() -> None:
     assert not score.of_tables([rows]).ranks
 
 
+def test_an_order_in_words_is_ranks_without_errors() -> None:
+    rows = [
+        Row("first", None, 0.0, rank="g", place=1),
+        Row("second", None, -20.0, rank="g", place=2),
+        Row("also second", None, -5.0, rank="g", place=2),  # a tie has no rank
+        Row("third", None, -10.0, rank="g", place=3),  # above one that the paper has above it
+    ]
+    found = score.of_tables([rows])
+    assert sorted(found.ranks) == [False, True, True, True, True] and not found.ratios
+    assert rows[3].paper_text == "rank 3"
+
+
 def test_scores_of_several_figures_weigh_each_row_once() -> None:
     one = score.of_tables([[Row("a", 2.0, 2.2, RATIO)]])
     two = score.of_tables([[Row("a", 2.0, 2.0, RATIO), Row("b", 2.0, 2.0, RATIO)]])

@@ -50,6 +50,14 @@ def dax_heap(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
+@pytest.fixture(scope="session")
+def hybrid_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example of a key-value store with its records in CXL memory."""
+    program = tmp_path_factory.mktemp("examples") / "hybrid_store"
+    subprocess.run(["gcc", *FLAGS, "-o", program, EXAMPLES / "hybrid_store.c"], check=True)
+    return program
+
+
 @pytest.fixture
 def children() -> Iterator[Callable[[int], set[int]]]:
     """Processes below a process, found by their parents; QEMU's is one of them."""

@@ -25,6 +25,8 @@ from cxlab.run.results.run_directory import RunDirectory
 from cxlab.run.size import MIB
 
 COMMAND = [sys.executable, "-m", "cxlab", "run"]
+#: The interpreter itself. `python3` may be a shell script that looks for it, at great cost in the guest.
+PYTHON = str(Path(sys.executable).resolve())
 #: Runs for as long as nobody ends it. A guest that sleeps would not: its clock jumps to the next timer.
 ENDLESS = "echo running; while :; do :; done"
 #: Commands that `Cxlab.start` started; what a test leaves of them is killed at its end.

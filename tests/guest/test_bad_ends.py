@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cxlab.run.errors import GuestPanic
 from cxlab.run.guest import artefacts, initramfs, kernel_image
-from guests import ENDLESS, Cxlab, run_as_root
+from guests import ENDLESS, PYTHON, Cxlab, run_as_root
 
 Children = Callable[[int], set[int]]
 #: Far more than any step takes: a bound against a test that hangs, not a measurement [s].
@@ -161,7 +161,7 @@ def test_a_guest_that_panics_while_it_boots(tmp_path: Path) -> None:
 
 def test_a_node_too_small_for_the_program_is_said(cxlab: Cxlab) -> None:
     script = "area = bytearray(200 << 20)"
-    ran = cxlab.run("python3", "-c", script, options=["--memory", "dram=1G,cxl=64M", "--membind", "cxl"])
+    ran = cxlab.run(PYTHON, "-c", script, options=["--memory", "dram=1G,cxl=64M", "--membind", "cxl"])
     assert ran.status == 128 + signal.SIGKILL
     assert "a node was too small: --memory makes it larger, now dram 1024 MiB, cxl 64 MiB" in ran.stderr
     assert any("Killed process" in line for line in ran.summary["out_of_memory"])

@@ -19,7 +19,7 @@ LATENCY_NS = {"dram": 130.0, "cxl": 284.5}
 def test_n_chases_at_once_overlap_up_to_the_fill_buffers(programs: Path, tmp_path: Path, node: str) -> None:
     ran = Cxlab(tmp_path, "marker").run(
         *(str(programs / "streams"), str(256 << 20), "20000", "1", "4", "16", "32"),
-        options=["--membind", node],
+        options=["--membind", node, "--no-prefetch"],
     )
     ns = {int(n): float(took) for n, took in map(str.split, ran.stdout.decode().splitlines())}
     latency = LATENCY_NS[node]
@@ -34,7 +34,8 @@ def test_n_chases_at_once_overlap_up_to_the_fill_buffers(programs: Path, tmp_pat
 
 def test_a_triad_is_faster_than_a_chase_and_slower_than_the_channel(programs: Path, tmp_path: Path) -> None:
     size = 64 << 20
-    ran = Cxlab(tmp_path, "marker").run(str(programs / "triad"), str(size), options=["--membind", "dram"])
+    options = ["--membind", "dram", "--no-prefetch"]
+    ran = Cxlab(tmp_path, "marker").run(str(programs / "triad"), str(size), options=options)
     took_ns, error = map(float, ran.stdout.split())
     assert error == 3.0
     node = ran.summary["nodes"]["dram"]

@@ -113,6 +113,7 @@ def test_devices_add_up_until_the_host_binds(programs: Path, tmp_path: Path) -> 
             options=[
                 *("--cxl", "device", "--cpus", "2", "--interleave-ways", str(ways), "--membind", "cxl"),
                 *("--memory", "dram=1G,cxl=1G", "--retrain", f"cxl=x1,8GT/s,{retrained_ns / 1e6}ms"),
+                "--no-prefetch",
             ],
         )
         assert ran.status == 0, ran.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from guests import Cxlab
+from guests import PYTHON, Cxlab
 
 SIGBUS = 7
 LINE = 64
@@ -34,7 +34,7 @@ def test_a_poisoned_line_is_a_sigbus_as_on_hardware(programs: Path, tmp_path: Pa
 
 def test_a_full_node_ends_its_program_and_says_so(tmp_path: Path) -> None:
     options = ["--cxl", "device", "--memory", "dram=512M,cxl=256M", "--membind", "cxl"]
-    ran = Cxlab(tmp_path).run("python3", "-c", "b'x' * (400 << 20)", options=options)
+    ran = Cxlab(tmp_path).run(PYTHON, "-c", "b'x' * (400 << 20)", options=options)
     assert ran.status == 137  # 128 + SIGKILL
     assert "a node was too small" in ran.stderr and "cxl 256 MiB" in ran.stderr
 
@@ -54,7 +54,7 @@ for line in open('/proc/self/numa_maps'):
             counts[node] += int(pages)
 print(json.dumps(counts))"""
     options = ["--cxl", "device", "--memory", "dram=1G,cxl=256M", "--preferred", "cxl"]
-    ran = Cxlab(tmp_path).run("python3", "-c", script, options=options)
+    ran = Cxlab(tmp_path).run(PYTHON, "-c", script, options=options)
     assert ran.status == 0, ran.stderr
     counts = json.loads(ran.stdout)
     # All but the reserve of its zones is used, to a huge page of 512; the rest of the 400 MiB is in DRAM.

@@ -27,7 +27,8 @@ class Chases:
             str(programs / "chase"),
             str(COUNT),
             *map(str, sizes),
-            options=["--machine", machine, "--membind", node],
+            # As the BIOS of CXL-DMSim's testbed has it (IV-B).
+            options=["--machine", machine, "--membind", node, "--no-prefetch"],
         )
         assert ran.status == 0, ran.stderr
         lines = [line.split() for line in ran.stdout.decode().splitlines()]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from guests import Cxlab
+from guests import PYTHON, Cxlab
 from test_placement import TOUCH
 
 MIB = 1 << 20
@@ -20,7 +20,7 @@ READS = 300
 
 def test_weights_of_4_to_1_place_800_of_1000_pages(tmp_path: Path) -> None:
     options = ["--cxl", "device", "--memory", "dram=512M,cxl=256M", "--weighted-interleave", "dram=4,cxl=1"]
-    said = json.loads(Cxlab(tmp_path).run("python3", "-c", TOUCH, options=options).stdout)
+    said = json.loads(Cxlab(tmp_path).run(PYTHON, "-c", TOUCH, options=options).stdout)
     counts = {int(node): int(pages) for node, pages in said["counts"].items()}
     # A turn may begin on either node.
     assert counts == pytest.approx({0: 800, 1: 200}, abs=4)

@@ -17,7 +17,7 @@ STRAY = 200
 def ran(folder: Path, programs: Path, what: str) -> tuple[float, dict[str, Any]]:
     """What the program printed, and what the node of its memory did."""
     command = (str(programs / "past_the_caches"), what, str(LINES))
-    done = Cxlab(folder, "marker").run(*command, options=["--membind", "cxl"])
+    done = Cxlab(folder, "marker").run(*command, options=["--membind", "cxl", "--no-prefetch"])
     assert done.status == 0, done.stderr
     return float(done.stdout), done.summary["nodes"]["cxl"]
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from cxlab.bench import key_figures
 from cxlab.run import machine as description
-from guests import Cxlab
+from guests import PYTHON, Cxlab
 
 #: Touches 1,000 small pages and says where they are: numa_maps, "N0=500 N1=500" on the mapping's line.
 TOUCH = """import json, mmap, re
@@ -34,7 +34,7 @@ print(json.dumps({"policy": line.partition(" ")[2], "counts": dict(re.findall(r"
 def test_pages_are_where_the_option_says(
     cxlab: Cxlab, options: list[str], policy: str, dram: int, cxl: int
 ) -> None:
-    ran = cxlab.run("python3", "-c", TOUCH, options=options)
+    ran = cxlab.run(PYTHON, "-c", TOUCH, options=options)
     said = json.loads(ran.stdout)
     counts = {int(node): int(pages) for node, pages in said["counts"].items()}
     assert said["policy"].startswith(policy)

@@ -8,11 +8,11 @@ import random
 from pathlib import Path
 
 import pytest
-from guests import Cxlab, Ran
+from guests import PYTHON, Cxlab, Ran
 from pyarrow import parquet
 
 SCRIPT = """sort -n numbers | sha256sum
-python3 -I -S -c 'print(sum(i * i for i in range(10000)))'
+{python} -I -S -c 'print(sum(i * i for i in range(10000)))'
 {programs}/threads
 {programs}/rewrite
 """
@@ -24,7 +24,8 @@ def ran(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     numbers = random.Random(2).sample(range(10**6), 5000)
     (folder / "numbers").write_text("".join(f"{n}\n" for n in numbers))
     (folder / "sorted").write_text("".join(f"{n}\n" for n in sorted(numbers)))
-    return Cxlab(folder, "all").sh(SCRIPT.format(programs=programs), options=["--interleave", "dram,cxl"])
+    script = SCRIPT.format(python=PYTHON, programs=programs)
+    return Cxlab(folder, "all").sh(script, options=["--interleave", "dram,cxl"])
 
 
 def test_their_output_is_right(ran: Ran) -> None:

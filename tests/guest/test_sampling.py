@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cxlab import model
+from cxlab.compare import parts
 from guests import Cxlab, Ran
 
 SIMULATED = ("simulated_seconds", "instructions", "ipc", "time", "nodes", "core", "sampling")
@@ -53,9 +55,26 @@ def test_intervals_cover_the_figures_of_full_detail(full: Ran, folder: Path) -> 
         for mode, count in full.summary["instructions"].items():
             assert sampled["instructions"][mode] == pytest.approx(count, rel=0.01)
         assert sampled["sampling"]["warmed_instructions"] > 0.8 * sum(full.summary["instructions"].values())
+        # The model's shares are those that a comparison makes of the same parts.
+        found = parts.parts(model.run_result(sampled))
+        for part, seconds in found.items():
+            ends = intervals["where_it_went"]
+            for key in (["nodes"] if "." in part else []) + part.split("."):
+                ends = ends[key]
+            share = seconds / sum(found.values())
+            assert inside(share, [ends[0] - 1e-9, ends[1] + 1e-9]), part
         for figure in covered:
             covered[figure] += inside(full.summary[figure], intervals[figure])
     assert min(covered.values()) >= 4, covered
+
+
+def test_a_short_program_is_exact_where_windows_are_picked_by_its_length(full: Ran, folder: Path) -> None:
+    """Windows lie one behind the other, and nothing is left out."""
+    file = folder / "auto.json"
+    done = replay(str(folder / "trace"), "--sample", "auto", "--json", str(file))
+    assert done.returncode == 0, done.stderr
+    exact: dict[str, Any] = json.loads(file.read_bytes())
+    assert {key: exact.get(key) for key in SIMULATED} == {key: full.summary.get(key) for key in SIMULATED}
 
 
 def test_a_live_sampled_run_is_the_same_run_again_and_tells_of_the_whole(
@@ -90,7 +109,7 @@ def test_the_guests_clock_goes_on_between_windows(programs: Path, tmp_path: Path
 def test_a_region_that_was_warmed_up_for_finds_its_lines(programs: Path, tmp_path: Path) -> None:
     """Three arrays of 256 KiB fit the L2; they were written before the marker."""
     loads = {}
-    for name, options in (("cold", []), ("warm", ["--warm-up"])):
+    for name, options in (("cold", ["--no-prefetch"]), ("warm", ["--no-prefetch", "--warm-up"])):
         (tmp_path / name).mkdir()
         ran = Cxlab(tmp_path / name, "marker").run(str(programs / "triad"), str(256 << 10), options=options)
         assert ran.status == 0, ran.stderr
@@ -100,13 +119,68 @@ def test_a_region_that_was_warmed_up_for_finds_its_lines(programs: Path, tmp_pat
     assert loads["warm"] < 0.1 * loads["cold"]
 
 
+#: Some thirty windows of a run of six milliseconds.
+IN_TIME = ["--sample", "detail=10us,warm=30us,every=200us"]
+
+
+@pytest.fixture(scope="module")
+def crew(programs: Path, folder: Path) -> tuple[list[str], list[str], Ran]:
+    """Threads that wait for each other: the program, its options, and its run in full detail, recorded."""
+    threads = "2"
+    program, options = [str(programs / "crew"), threads, "200"], ["--cpus", threads]
+    (folder / threads).mkdir()
+    trace = ["--record", str(folder / threads / "trace")]
+    ran = Cxlab(folder / threads, "marker").run(*program, options=[*options, *trace])
+    assert ran.status == 0, ran.stderr
+    return program, options, ran
+
+
+def test_a_sampled_run_of_several_processors_is_near_full_detail_and_repeats(
+    crew: tuple[list[str], list[str], Ran], tmp_path: Path
+) -> None:
+    """How often intervals cover: experiments/studies/sampling_of_several.py. One draw does not tell."""
+    program, options, full = crew
+    runs = []
+    for name in ("first", "again"):
+        (tmp_path / name).mkdir()
+        ran = Cxlab(tmp_path / name, "marker").run(*program, options=[*options, *IN_TIME])
+        assert ran.status == 0, ran.stderr
+        # The same sum: what was computed does not depend on what was timed.
+        assert ran.stdout.split()[1] == full.stdout.split()[1]
+        runs.append(ran)
+    first, again = ({key: ran.summary[key] for key in SIMULATED} for ran in runs)
+    assert first == again
+    known = runs[0].summary["sampling"]
+    assert known["windows"] >= 10
+    assert known["warmed_instructions"] > 0.5 * sum(full.summary["instructions"].values())
+    exact, (low, high) = full.summary["simulated_seconds"], known["intervals"]["simulated_seconds"]
+    assert 0 < low < runs[0].summary["simulated_seconds"] < high
+    assert exact / 2 < runs[0].summary["simulated_seconds"] < 2 * exact
+    # SMP-7: intervals may miss, and whoever samples so is told.
+    assert "intervals of several processors are not shown to hold" in runs[0].stderr
+    # The program's own clock goes on between windows: at a pace that is a guess, SMP-2.
+    assert int(runs[0].stdout.split()[0]) == pytest.approx(int(full.stdout.split()[0]), rel=0.4)
+
+
+def test_a_recording_of_several_processors_is_not_sampled(
+    crew: tuple[list[str], list[str], Ran], folder: Path
+) -> None:
+    """SMP-1."""
+    done = replay(str(folder / crew[1][1] / "trace"), *SAMPLE)
+    assert done.returncode != 0
+    assert "cannot be sampled, one of one vCPU can" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--sample", "detail=1M"], "warm, every is missing"),
+        (["--sample", "automatic"], "'automatic'; valid: auto, or detail="),
         (["--sample", "detail=1M,warm=2M,every=2M"], "detail + warm of at most every"),
         (["--sample", "detail=1x,warm=2M,every=9M"], "'1x' is not a number of instructions"),
-        (["--sample", "detail=1M,warm=2M,every=9M", "--cpus", "2"], "Use --cpus 1"),
+        (["--sample", "detail=1M,warm=2M,every=9M", "--cpus", "2"], "is not a time"),
+        (["--sample", "auto", "--cpus", "2"], "give times: detail="),
+        (["--sample", "detail=1us,warm=2us,every=9us"], "'1us' is not a number of instructions"),
         (["--warm-up"], "Add --detail marker, or --from-output TEXT"),
     ],
 )

@@ -77,7 +77,7 @@ def test_three_placements(tmp_path: Path) -> None:
 def test_why_a_program_is_slow(tmp_path: Path) -> None:
     write_program(
         tmp_path / "program",
-        '#!/bin/sh\nexec awk "BEGIN { for (i = 0; i < 60000; i++) a[i * 7919 % 1000003] = i }"\n',
+        '#!/bin/sh\nexec awk "BEGIN { for (i = 0; i < 30000; i++) a[i * 7919 % 1000003] = i }"\n',
     )
     said = do("03_why_slow", tmp_path).stdout
     dram, cxl = json.loads((tmp_path / "why.json").read_text())["columns"]

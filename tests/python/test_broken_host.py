@@ -31,7 +31,7 @@ def test_a_broken_standard_error_changes_no_status(redirection: str) -> None:
 
 
 def test_a_full_standard_output_is_said() -> None:
-    status, said = shell('"$@" > /dev/full', "machines")
+    status, said = shell('"$@" > /dev/full', "machines", "show", "spr-a1000")
     assert (status, "MCH021" in said, "No space left" in said) == (1, True, True)
 
 

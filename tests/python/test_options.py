@@ -42,12 +42,19 @@ def test_each_effect_reaches_the_process_it_concerns() -> None:
         CONTEXT,
     )
     assert set(effect.plugin) == {"poison=0:67108864", "skew=1000000"}
-    # Linux survives a machine check of an Intel server alone.
-    assert "vendor=GenuineIntel" in effect.processor
+    # The host is Intel's, and Linux survives a machine check of an Intel server.
+    assert effect.processor == ()
     assert effect.guest == {"tiering": {"scan_period_ms": 10}, "from_output": None, "to_output": None}
     assert effect.model == {"retrainings": [{"node": 1, "at": "0 ns", "lanes": "x8", "rate": "16 GT/s"}]}
     assert effect.config["skew_ns"] == 1000 and effect.config["poison"][0]["offset"] == 64 << 20
     assert "every 10 ms" in effect.moved_note
+
+
+def test_a_poisoned_line_makes_an_amd_host_intels() -> None:
+    host, topology = attach(machine.load("9754-cz120"), (GIB, GIB), Interleave(), Managed.KERNEL)
+    amd = Context(host, topology)
+    # Linux survives a machine check of an Intel server alone.
+    assert "vendor=GenuineIntel" in poison.OPTION.effect(("cxl=64M",), amd).processor
 
 
 def test_without_options_config_says_so_and_nobody_is_told_anything_but_the_skew() -> None:
@@ -56,7 +63,7 @@ def test_without_options_config_says_so_and_nobody_is_told_anything_but_the_skew
     assert effect.guest == {"tiering": None, "from_output": None, "to_output": None}
     assert effect.model == {"retrainings": []}
     bounded = {"until_ms", "until_idle_ms", "from_output", "to_output"}
-    expected = {"retrainings", "skew_ns", "poison", "tiering", "sample", "warm_up"} | bounded
+    expected = {"boot", "retrainings", "skew_ns", "poison", "tiering", "sample", "warm_up"} | bounded
     assert set(effect.config) == expected
 
 
@@ -70,6 +77,7 @@ def test_a_sample_and_a_warm_up_go_to_the_plugin() -> None:
 @pytest.mark.parametrize("option", [o.flag for o in table.GUEST if o.needs_detail], ids=lambda flag: flag)
 def test_an_option_of_detail_is_refused_without_it(option: str, tmp_path: Path) -> None:
     values = {"--sample": ["detail=1k,warm=2k,every=10k"], "--stats": []}
+    values |= {"--until": ["20ms"], "--until-idle": ["20ms"]}
     arguments = [option, *values.get(option, [str(tmp_path / "file")])]
     with pytest.raises(BadRequest, match=f"{option} needs detail"):
         table.refuse_without_detail(given("--detail", "off", *arguments))

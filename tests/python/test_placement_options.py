@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cxlab.run import machine as description
 from cxlab.run.errors import BadRequest
-from cxlab.run.machine import Machine
+from cxlab.run.machine import Machine, load
 from cxlab.run.options import placement
 from cxlab.run.size import parse_bytes
 
@@ -17,6 +17,7 @@ MACHINE = Machine(
     2_400_000_000,
     3.8,
     48,
+    load("8468v-asic").processor,
     {},
 )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -51,6 +53,15 @@ def test_killed_at_random_it_ends_with_the_bytes_of_an_undisturbed_one(write: Wr
     assert done.returncode == 0 and "all 400 runs are finished" in done.stdout, done.stderr
     assert files(disturbed) == files(tmp_path / "calm")
     assert len(files(disturbed)) == 401
+
+
+def test_killed_replays_end_with_the_bytes_of_undisturbed_ones() -> None:
+    """`make sweep-kill-test` is the same with 10,000 replays and 20 kills."""
+    script = Path(__file__).resolve().parents[2] / "scripts" / "sweep_kills.py"
+    command = [sys.executable, str(script), "--replays", "8", "--kills", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].endswith("the same files, every byte")
 
 
 def test_ctrl_c_leaves_no_process_and_no_half_file(write: Write, tmp_path: Path) -> None:

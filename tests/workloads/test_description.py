@@ -151,3 +151,16 @@ def test_a_file_of_c_that_does_not_compile_is_shown_with_its_error(tmp_path: Pat
     workload = description.load(tmp_path)
     with pytest.raises(InputError, match=r"wrong\.c:1"):
         prepared.prepare(workload, workload.values("tiny", ()), 0)
+
+
+def test_a_parameter_can_say_whether_caches_are_warm(tmp_path: Path) -> None:
+    file = own(tmp_path) / "workload.toml"
+    file.write_text(file.read_text().replace('script = "run.sh"', 'script = "run.sh"\nwarm_up = "turns"'))
+    workload = description.load(tmp_path)
+    assert [workload.warm_up(workload.values("tiny", [f"turns={turns}"])) for turns in (0, 1)] == [
+        False,
+        True,
+    ]
+    file.write_text(file.read_text().replace('warm_up = "turns"', 'warm_up = "heat"'))
+    with pytest.raises(InputError, match="true, false or a parameter: turns"):
+        description.load(tmp_path)

@@ -18,6 +18,6 @@ pub mod trace;
 mod words;
 
 pub use page::{Forget, Mapping, Page, PageId, PageSize};
-pub use record::{BlockId, Marker, Phase, Record, Vcpu};
+pub use record::{BlockId, Keep, Marker, Phase, Record, Vcpu};
 pub use ring::{Consumer, Peer, PeerGone, Producer, Ring};
-pub use sampling::{LineFilter, Progress, Schedule};
+pub use sampling::{LineFilter, Progress, REPEATED_LINE, Schedule};

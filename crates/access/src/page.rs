@@ -108,6 +108,16 @@ impl Mapping {
     /// Levels of page tables with 57-bit addresses.
     pub const MOST_READS: usize = 5;
 
+    /// The page's first virtual address. A walk's entries are chosen by nine bits of it each (Intel SDM vol. 3, 4.5), so the
+    /// entries' places in their tables are the address.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        let reads = usize::from(self.reads).min(Mapping::MOST_READS);
+        let number = self.entries[..reads].iter().fold(0, |number, entry| (number << 9) | ((entry & 0xfff) / 8));
+        let (address, bits) = (number << self.size.shift(), 9 * reads as u32 + self.size.shift());
+        if self.upper && bits < u64::BITS { address | u64::MAX << bits } else { address }
+    }
+
     /// The entries from the bytes behind the record; `None` if they are too few.
     #[must_use]
     pub fn entries_of(bytes: &[u8]) -> Option<[u64; Mapping::MOST_READS]> {
@@ -156,5 +166,32 @@ impl Forget {
             4 => Forget::Everything,
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries of tables at any place, as a walk of four or five levels for `address` reads them.
+    fn mapping(address: u64, size: PageSize, levels: u32) -> Mapping {
+        let reads = levels - (size.shift() - 12) / 9;
+        let place = |level: u32| 0x1234_5000 + (address >> (12 + 9 * (levels - 1 - level)) & 0x1ff) * 8;
+        let mut entries = [0; Mapping::MOST_READS];
+        (0..reads).for_each(|level| entries[level as usize] = place(level));
+        Mapping { size, pcid: 0, global: false, upper: address >> 63 == 1, reads: reads as u8, entries }
+    }
+
+    #[test]
+    fn the_places_of_a_walks_entries_are_the_address() {
+        for (address, size) in [
+            (0x5555_5555_4000, PageSize::Kib4),
+            (0x7fff_f7a0_0000, PageSize::Mib2),
+            (0xffff_8880_4000_0000, PageSize::Gib1),
+            (0xffff_ffff_8100_0000, PageSize::Mib2),
+        ] {
+            assert_eq!(mapping(address, size, 4).address(), address, "{address:#x}");
+            assert_eq!(mapping(address, size, 5).address(), address, "{address:#x}, five levels");
+        }
     }
 }

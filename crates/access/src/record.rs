@@ -64,16 +64,19 @@ pub enum Marker {
     Counters,
     /// the program has printed the text that detail begins with; the stream tells it as `RegionBegin`
     FromOutput,
+    /// Linux is up, and nothing of the run is known to it yet
+    Booted,
 }
 
 impl Marker {
-    const ALL: [Marker; 6] = [
+    const ALL: [Marker; 7] = [
         Marker::RegionBegin,
         Marker::RegionEnd,
         Marker::ProgramStart,
         Marker::ProgramEnd,
         Marker::Counters,
         Marker::FromOutput,
+        Marker::Booted,
     ];
 
     /// Bytes of a marker instruction.
@@ -89,6 +92,7 @@ impl Marker {
             Marker::ProgramEnd => 0x101,
             Marker::Counters => 0x102,
             Marker::FromOutput => 0x103,
+            Marker::Booted => 0x104,
         }
     }
 
@@ -107,8 +111,10 @@ impl Marker {
     }
 }
 
-/// How closely the model follows a stretch of a sampled run.
+/// How closely the model follows a stretch of a sampled run. A whole word, as [`Keep`] is: what holds both is copied in
+/// words, and a byte that is copied with others waits until they have all been written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
 pub enum Phase {
     /// functionally: caches and branch predictor see what happens, time stands still
     Warming,
@@ -120,6 +126,32 @@ pub enum Phase {
 
 impl Phase {
     const ALL: [Phase; 3] = [Phase::Warming, Phase::Detailed, Phase::Measured];
+}
+
+/// Which of the windows so far a sampled run keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Keep {
+    #[default]
+    All,
+    /// the first, the third and so on: those with even numbers, counted from 0
+    Even,
+    /// those with odd numbers
+    Odd,
+}
+
+impl Keep {
+    const EACH: [Keep; 3] = [Keep::All, Keep::Even, Keep::Odd];
+
+    /// Whether the window with this number, counted from 0, is kept.
+    #[must_use]
+    pub fn keeps(self, number: u64) -> bool {
+        match self {
+            Keep::All => true,
+            Keep::Even => number.is_multiple_of(2),
+            Keep::Odd => !number.is_multiple_of(2),
+        }
+    }
 }
 
 /// What happened next.
@@ -155,8 +187,8 @@ pub enum Record {
     /// The instruction invalidates translations: mov to CR3 or CR4, invlpg, invpcid.
     Invalidate { instruction: u16, forget: Forget },
     /// A phase of a sampled run begins, at this position of its schedule (below 2^42); in the one before, where nothing
-    /// was timed, all were idle for so long [ps].
-    Sample { phase: Phase, position: u64, idle_ps: u64 },
+    /// was timed, all were idle for so long [ps]. Of the windows before it, these are kept.
+    Sample { phase: Phase, position: u64, keep: Keep, idle_ps: u64 },
     /// Nothing more will come.
     End,
 }
@@ -243,8 +275,8 @@ impl Record {
             Record::Device { service_ps } => [kind::DEVICE, service_ps],
             Record::Settle { sequence } => [kind::SETTLE, sequence],
             Record::Mark { marker } => [kind::MARK | u64::from(marker.id()) << 8, 0],
-            Record::Sample { phase, position, idle_ps } => {
-                [kind::SAMPLE | (phase as u64 + 1) << 8 | position << 16, idle_ps]
+            Record::Sample { phase, position, keep, idle_ps } => {
+                [kind::SAMPLE | (phase as u64 + 1) << 8 | (keep as u64) << 12 | position << 16, idle_ps]
             }
             Record::End => [kind::END, 0],
             Record::Cut { instruction } => [kind::CUT | u64::from(instruction) << 8, 0],
@@ -281,8 +313,9 @@ impl Record {
             kind::SETTLE => Record::Settle { sequence: second },
             kind::MARK => Record::Mark { marker: Marker::from_id((first >> 8) as u16)? },
             kind::SAMPLE => {
-                let phase = ((first >> 8) as usize & 0xff).checked_sub(1)?;
-                Record::Sample { phase: *Phase::ALL.get(phase)?, position: first >> 16, idle_ps: second }
+                let phase = *Phase::ALL.get(((first >> 8) as usize & 0xf).checked_sub(1)?)?;
+                let keep = *Keep::EACH.get((first >> 12) as usize & 0xf)?;
+                Record::Sample { phase, position: first >> 16, keep, idle_ps: second }
             }
             kind::END => Record::End,
             kind::CUT => Record::Cut { instruction: (first >> 8) as u16 },

@@ -11,10 +11,13 @@
 //! guest and a replayed trace share these two types, so both sample alike. An instruction that repeats counts for what
 //! it does, and phases begin and end within it: Linux clears a page with one, memcpy moves a megabyte; a window in a million
 //! instructions would hardly ever see that, or be nothing else. Not modelled: windows placed by phases of the program.
+//!
+//! A schedule that thins has at most so many windows: when the next one would begin, `every` doubles, and every second
+//! window so far is dropped. So a program of unknown length has between half of them and all of them.
 
-use crate::record::Phase;
+use crate::record::{Keep, Phase};
 
-/// What a sampled run asks for, in guest instructions.
+/// What a sampled run asks for, in guest instructions; of several processors, in nanoseconds of about their common time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     detail: u64,
@@ -22,6 +25,10 @@ pub struct Schedule {
     every: u64,
     /// where the first window begins, below `every`
     offset: u64,
+    /// draws the offset, and which windows are kept
+    seed: u64,
+    /// windows at most, an even number; `None` where there may be any number
+    most: Option<u64>,
 }
 
 impl Schedule {
@@ -33,14 +40,33 @@ impl Schedule {
                  up it is no longer than what it stands for"
             ));
         }
-        Ok(Schedule { detail, warm, every, offset: mixed(seed) % every })
+        Ok(Schedule { detail, warm, every, offset: mixed(seed) % every, seed, most: None })
+    }
+
+    /// Windows of `detail` instructions, one behind the other until there are `most`, then ever farther apart, with up to
+    /// `warm` ahead of each.
+    pub fn thinning(detail: u64, warm: u64, most: u64, seed: u64) -> Result<Schedule, String> {
+        if detail == 0 || most < 2 || !most.is_multiple_of(2) {
+            return Err(format!(
+                "detail={detail}, most={most}: a window has one instruction or more, and there is an even number of them"
+            ));
+        }
+        Ok(Schedule { detail, warm, every: detail, offset: 0, seed, most: Some(most) })
+    }
+
+    /// The windows lie twice as far apart: which of those so far are kept.
+    fn thin(&mut self) -> Keep {
+        let odd = mixed(self.seed.wrapping_add(self.every)) & 1 == 1;
+        self.offset += if odd { self.every } else { 0 };
+        self.every *= 2;
+        if odd { Keep::Odd } else { Keep::Even }
     }
 
     /// The phase at an instruction of the region, and how many instructions of it are left.
     #[must_use]
     pub fn at(&self, position: u64) -> (Phase, u64) {
         let since = (position + self.every - self.offset) % self.every;
-        let warming = self.every - self.warm;
+        let warming = self.every - self.warm.min(self.every - self.detail);
         if since < self.detail {
             (Phase::Measured, self.detail - since)
         } else if since < warming {
@@ -60,7 +86,7 @@ fn mixed(seed: u64) -> u64 {
 }
 
 /// What a line of a repeating instruction counts for: a loop in its place would move eight words, and count each.
-const REPEATED_LINE: u64 = 16;
+pub const REPEATED_LINE: u64 = 16;
 
 /// How far a run has come in its schedule.
 #[derive(Clone, Debug)]
@@ -73,13 +99,23 @@ pub struct Progress {
     phase: Phase,
     /// where the phase ends [instructions]
     ends: u64,
+    /// windows that have begun and are kept
+    windows: u64,
+    /// which windows are kept, where that has not been told yet
+    keep: Keep,
 }
 
 impl Progress {
     #[must_use]
     pub fn new(schedule: Schedule) -> Progress {
         let (phase, left) = schedule.at(0);
-        Progress { schedule, position: 0, repeated: [None; 2], phase, ends: left }
+        let windows = u64::from(phase == Phase::Measured);
+        Progress { schedule, position: 0, repeated: [None; 2], phase, ends: left, windows, keep: Keep::All }
+    }
+
+    /// Which of the windows so far are kept; told once.
+    pub fn take_keep(&mut self) -> Keep {
+        std::mem::replace(&mut self.keep, Keep::All)
     }
 
     #[must_use]
@@ -100,6 +136,12 @@ impl Progress {
         self.position
     }
 
+    /// Where the schedule is in time: the run has come to this position. The phase that begins here, if one does.
+    pub fn reach(&mut self, position: u64) -> Option<Phase> {
+        self.position = self.position.max(position);
+        if self.position >= self.ends { self.next() } else { None }
+    }
+
     /// An instruction that may repeat touches a line: what that counts for, and the phase that begins with it, if one does.
     #[inline]
     pub fn repeat(&mut self, instruction: u64, line: u64, store: bool) -> (u64, Option<Phase>) {
@@ -114,9 +156,18 @@ impl Progress {
 
     #[cold]
     fn next(&mut self) -> Option<Phase> {
-        let (phase, left) = self.schedule.at(self.position);
+        let (mut phase, mut left) = self.schedule.at(self.position);
+        if phase == Phase::Measured && self.schedule.most == Some(self.windows) {
+            self.keep = self.schedule.thin();
+            self.windows /= 2;
+            (phase, left) = self.schedule.at(self.position);
+        }
         self.ends = self.position + left;
-        (std::mem::replace(&mut self.phase, phase) != phase).then_some(phase)
+        let begins = phase == Phase::Measured;
+        self.windows += u64::from(begins);
+        let differs = std::mem::replace(&mut self.phase, phase) != phase;
+        // Windows may lie one behind the other.
+        (differs || begins || self.keep != Keep::All).then_some(phase)
     }
 }
 
@@ -155,6 +206,15 @@ impl LineFilter {
             self.forget();
         }
         true
+    }
+
+    /// Another processor has stored to the line: tell it anew.
+    #[inline]
+    pub fn forget_line(&mut self, line: u64) {
+        let entry = &mut self.told[line as usize % ENTRIES];
+        if *entry | 1 == (line + 1) << 1 | 1 {
+            *entry = 0;
+        }
     }
 
     /// Tell all anew: what was told is of another phase.
@@ -205,6 +265,84 @@ mod tests {
         assert!(phases.windows(2).all(|pair| pair[1] == after(pair[0])), "{phases:?}");
     }
 
+    /// Where a schedule measures in a program of so many instructions, told in blocks of five: (begin, end), thinned.
+    fn windows(mut progress: Progress, instructions: u64) -> Vec<(u64, u64)> {
+        let mut kept: Vec<(u64, u64)> = Vec::new();
+        let mut open = (progress.phase() == Phase::Measured).then_some(0);
+        while progress.position() < instructions {
+            let at = progress.position();
+            let Some(phase) = progress.enter(5) else { continue };
+            kept.extend(open.take().map(|begin| (begin, at)));
+            let keep = progress.take_keep();
+            let mut place = 0;
+            kept.retain(|_| {
+                place += 1;
+                keep.keeps(place - 1)
+            });
+            open = (phase == Phase::Measured).then_some(at);
+        }
+        kept
+    }
+
+    #[test]
+    fn a_schedule_that_thins_has_half_of_its_windows_or_all_at_equal_distances() {
+        for seed in 0..20 {
+            for length in [1000, 3000, 10_000, 77_000, 300_000] {
+                let windows = windows(Progress::new(Schedule::thinning(10, 30, 64, seed).unwrap()), length);
+                assert!((31..=64).contains(&windows.len()), "{length}: {}", windows.len());
+                let every = windows[1].0 - windows[0].0;
+                assert!(windows.iter().all(|(begin, end)| end - begin == 10));
+                assert!(windows.windows(2).all(|pair| pair[1].0 - pair[0].0 == every));
+                assert!(windows[0].0 < every, "the first lies in the first period");
+                // 64 windows of 10 are 640; each doubling of that is a doubling of the distance.
+                assert_eq!(every, 10 * length.div_ceil(640).next_power_of_two(), "{length}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_short_program_is_measured_wholly() {
+        let windows = windows(Progress::new(Schedule::thinning(10, 30, 64, 3).unwrap()), 600);
+        assert_eq!(windows.first().unwrap().0, 0);
+        assert!(windows.windows(2).all(|pair| pair[0].1 == pair[1].0));
+    }
+
+    #[test]
+    fn seeds_choose_which_windows_are_kept() {
+        let first = |seed| windows(Progress::new(Schedule::thinning(10, 30, 64, seed).unwrap()), 40_960)[0].0;
+        let mean = (0..400).map(first).sum::<u64>() as f64 / 400.0;
+        // One of 64 places of the first period of 640, each as likely: 315, and 640 / sqrt(12 x 400) = 9 of deviation.
+        assert!((mean - 315.0).abs() < 40.0, "{mean}");
+    }
+
+    #[test]
+    fn phases_in_time_begin_where_the_run_has_come_to_them() {
+        let schedule = Schedule::new(20, 40, 1000, 7).unwrap();
+        let mut progress = Progress::new(schedule);
+        let mut spans = [0u64; 3];
+        let (mut position, mut phase) = (0, progress.phase());
+        while position < 100_000 {
+            position += 3;
+            spans[phase as usize] += 3;
+            phase = progress.reach(position).unwrap_or(phase);
+            assert_eq!(phase, schedule.at(position).0);
+        }
+        assert!(spans[Phase::Measured as usize].abs_diff(2000) <= 300, "{spans:?}");
+        // Of a run that jumps over windows the phase is the one where it lands.
+        progress.reach(200_000);
+        assert_eq!((progress.phase(), progress.position()), (schedule.at(200_000).0, 200_000));
+    }
+
+    #[test]
+    fn a_line_that_another_processor_has_stored_to_is_told_anew() {
+        let mut filter = LineFilter::default();
+        assert!(filter.lets_pass(77, true));
+        filter.forget_line(78);
+        assert!(!filter.lets_pass(77, false));
+        filter.forget_line(77);
+        assert!(filter.lets_pass(77, false));
+    }
+
     #[test]
     fn a_repeating_instruction_counts_by_its_lines() {
         let mut progress = Progress::new(Schedule::new(10, 20, 100, 7).unwrap());
@@ -238,6 +376,7 @@ mod tests {
         assert!(Schedule::new(0, 0, 10, 1).is_err());
         assert!(Schedule::new(6, 5, 10, 1).unwrap_err().contains("every=10"));
         assert!(Schedule::new(u64::MAX, 5, 10, 1).is_err());
+        assert!(Schedule::thinning(10, 5, 3, 1).is_err() && Schedule::thinning(0, 5, 4, 1).is_err());
     }
 
     #[test]

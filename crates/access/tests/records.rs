@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use cxlab_access::record::{MemoryAccess, RECORD_BYTES};
 use cxlab_access::ring::{Reply, Ring, Told};
 use cxlab_access::{
-    BlockId, Consumer, Forget, Mapping, Marker, Page, PageId, PageSize, Peer, Phase, Producer, Record, Vcpu,
+    BlockId, Consumer, Forget, Keep, Mapping, Marker, Page, PageId, PageSize, Peer, Phase, Producer, Record, Vcpu,
 };
 use proptest::prelude::*;
 
@@ -43,8 +43,13 @@ fn any_record() -> impl Strategy<Value = Record> {
             |(page, size, pcid, global, upper, reads)| Record::Page { page, size, pcid, global, upper, reads }
         ),
         (0u16..512, forget).prop_map(|(instruction, forget)| Record::Invalidate { instruction, forget }),
-        (prop_oneof![Just(Phase::Warming), Just(Phase::Detailed), Just(Phase::Measured)], 0..1u64 << 42, any::<u64>())
-            .prop_map(|(phase, position, idle_ps)| Record::Sample { phase, position, idle_ps }),
+        (
+            prop_oneof![Just(Phase::Warming), Just(Phase::Detailed), Just(Phase::Measured)],
+            0..1u64 << 42,
+            prop_oneof![Just(Keep::All), Just(Keep::Even), Just(Keep::Odd)],
+            any::<u64>()
+        )
+            .prop_map(|(phase, position, keep, idle_ps)| Record::Sample { phase, position, keep, idle_ps }),
         Just(Record::End),
     ]
 }

@@ -38,6 +38,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
+use cxlab_marker::{BOOTED, marker};
 use nix::sys::reboot::{RebootMode, reboot};
 use nix::sys::time::TimeSpec;
 use nix::sys::utsname::uname;
@@ -78,6 +79,8 @@ fn report(error: &Error) {
 fn boot() -> Result<()> {
     tree::mount_kernel_file_systems(Path::new("/"))?;
     tree::load_modules("/modules/tree")?;
+    // What is before this is the same for every run on this machine: the host may have kept its state.
+    marker::<BOOTED>();
     let run = control::run()?;
     set_date(&run)?;
     let ports = Ports::open()?;

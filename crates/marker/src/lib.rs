@@ -21,6 +21,9 @@ pub const PROGRAM_END: u16 = 0x0101;
 /// The program has printed the text that detail begins with.
 pub const FROM_OUTPUT: u16 = 0x0103;
 
+/// Linux is up, and nothing of the run is known to it yet.
+pub const BOOTED: u16 = 0x0104;
+
 /// Execute the marker `ID`.
 #[inline(always)]
 pub fn marker<const ID: u16>() {

@@ -19,14 +19,24 @@ pub enum Roi {
 impl Roi {
     /// Runs `region`, between markers if they are wanted.
     pub fn around<T>(self, region: impl FnOnce() -> T) -> T {
+        self.begin();
+        let result = region();
+        self.end();
+        result
+    }
+
+    /// The marker before a region whose ends are apart.
+    pub fn begin(self) {
         if self == Roi::Marked {
             marker::<BEGIN>();
         }
-        let result = region();
+    }
+
+    /// The marker after it.
+    pub fn end(self) {
         if self == Roi::Marked {
             marker::<END>();
         }
-        result
     }
 }
 

@@ -18,11 +18,12 @@ mod job;
 mod kernels;
 mod order;
 mod point;
+mod round;
 mod traffic;
 
 use cxlab_kernel::{Stream, Time};
 
-use crate::addr::Hpa;
+use crate::addr::{Hpa, LINE_BYTES, LINES_PER_PAGE};
 use crate::core::Core;
 use crate::error::ModelError;
 use crate::fact::Sourced;
@@ -37,14 +38,33 @@ pub use job::{ChaseOrder, Instruction, Isa, Job, Mix, Pages, Pattern, Share, Sto
 use kernels::{Chase, Memo, Thread, Triad, Walk};
 use order::Order;
 pub use point::{NodePoint, Point, PortPoint, SocketLinkPoint};
+use round::Round;
 use traffic::Traffic;
 
-/// Not counted: several times the longest loaded latency of the field (EuroSys'24 figure 3: under 2 us).
-const RAMP: Time = Time::from_ns(20_000);
-/// Counted in pieces of this, until one of the two is reached.
-const PIECE: Time = Time::from_ns(20_000);
-const LEAST: Time = Time::from_ns(60_000);
-const MOST: Time = Time::from_ns(400_000);
+/// How long a point runs.
+#[derive(Clone, Copy)]
+struct Span {
+    /// not counted
+    ramp: Time,
+    /// counted in pieces of this, until enough lines have moved or the most has passed
+    piece: Time,
+    least: Time,
+    most: Time,
+}
+
+impl Span {
+    /// The ramp is several times the longest loaded latency of the field (EuroSys'24 figure 3: under 2 us).
+    const OF_DRAM: Span = Span::new(20_000, 20_000, 60_000, 400_000);
+    /// Where lines come from flash: tens of reads that wait for each other, and thousands of pages that are counted.
+    const OF_FLASH: Span = Span::new(1_000_000, 500_000, 4_000_000, 20_000_000);
+
+    const fn new(ramp: u64, piece: u64, least: u64, most: u64) -> Span {
+        let [ramp, piece, least, most] =
+            [Time::from_ns(ramp), Time::from_ns(piece), Time::from_ns(least), Time::from_ns(most)];
+        Span { ramp, piece, least, most }
+    }
+}
+
 const ENOUGH_LINES: u64 = 120_000;
 /// Batches that `memo` takes the median of (MICRO'23 takes 10,000 on a noisy machine).
 const BATCHES: usize = 4000;
@@ -71,24 +91,37 @@ pub fn run(job: &Job) -> Result<Point, ModelError> {
     }
     let inconsistent = |cause| ModelError::Inconsistent { file: "bench".into(), cause };
     let shares = job.check(&spec).map_err(inconsistent)?;
-    let mut frames = Frames::new(&spec, job.buffers());
+    let working_set = job.working_set(&spec, &shares).map_err(inconsistent)?;
+    let mut frames = Frames::new(&spec, job.buffers(), working_set);
     let space = frames.space(job.page_tables(&spec).map_err(inconsistent)?, job.pages.size());
-    let threads = program(job, &spec, &shares, &mut frames);
+    let threads = program(job, &spec, (&shares, working_set), &mut frames);
     let mut threads: Threads = threads.into_iter().map(|thread| thread.within(space.clone())).collect();
     let mut machine = Machine::new(spec, threads.len() as u16, &frames.ranges())?;
     machine.set_page_tables(space.tables);
+    if working_set.is_some() {
+        warm_device_caches(&mut machine, &threads);
+    }
     warm(&mut machine, &mut threads);
     warm_tables(&mut machine, &threads, &space, job.seed);
     let moved = match job.work {
         Work::Memo { .. } | Work::Walk { .. } => batches(&mut machine, &mut threads)?,
-        Work::LoadedLatency { .. } | Work::Stream { .. } | Work::Embedding {} => steady(&mut machine, &mut threads)?,
+        Work::LoadedLatency { .. } | Work::Stream { .. } | Work::Embedding {} => {
+            let span = if working_set.is_some() { Span::OF_FLASH } else { Span::OF_DRAM };
+            steady(&mut machine, &mut threads, span)?
+        }
     };
     Ok(Point::of(job, &machine, &threads, &shares, moved))
 }
 
 /// What each core runs.
-fn program(job: &Job, spec: &MachineSpec, shares: &[(NodeId, u32)], frames: &mut Frames) -> Threads {
-    let mut buffer = |most| frames.buffer(shares, most);
+fn program(
+    job: &Job,
+    spec: &MachineSpec,
+    (shares, working_set): (&[(NodeId, u32)], Option<u64>),
+    frames: &mut Frames,
+) -> Threads {
+    let each = working_set.map(|all| all / u64::from(job.buffers()) / LINE_BYTES);
+    let mut buffer = |most| frames.buffer(shares, each.unwrap_or(most));
     let mut threads = Vec::new();
     let mut add = |thread| threads.push(Synthetic::new(thread));
     let random = |number: u16| Stream::new(job.seed, &format!("thread {number}"));
@@ -97,8 +130,8 @@ fn program(job: &Job, spec: &MachineSpec, shares: &[(NodeId, u32)], frames: &mut
             let shuffled = Order::random(&mut Stream::new(job.seed, "random order"));
             if latency_thread {
                 add(Thread::Chase(match chase {
-                    ChaseOrder::Blocks => Chase::in_blocks(buffer(u64::MAX), shuffled.clone(), random(0)),
-                    ChaseOrder::Buffer => Chase::over_buffer(buffer(u64::MAX), random(0)),
+                    ChaseOrder::Blocks => Chase::in_blocks(buffer(Chase::MOST_LINES), shuffled.clone(), random(0)),
+                    ChaseOrder::Buffer => Chase::over_buffer(buffer(Chase::MOST_LINES), random(0)),
                 }));
             }
             for number in 1..=job.threads {
@@ -139,6 +172,17 @@ fn warm_tables(machine: &mut Machine, threads: &Threads, space: &AddressSpace, s
                 machine.warm(core, entry.line(), false);
             }
             machine.warm(core, line, false);
+        }
+    }
+}
+
+/// Leave the devices' caches as the threads do after two rounds over their buffers, all at one speed.
+fn warm_device_caches(machine: &mut Machine, threads: &Threads) {
+    let rounds: Vec<Round<'_>> = threads.iter().flat_map(|thread| thread.kernel.rounds()).collect();
+    let pages = rounds.iter().map(|round| round.lines / LINES_PER_PAGE).max().unwrap_or(0);
+    for page in 0..2 * pages {
+        for round in &rounds {
+            machine.warm_device_cache(round.page(page), round.stores);
         }
     }
 }
@@ -234,14 +278,15 @@ fn lines_moved(machine: &Machine, threads: &Threads) -> u64 {
 }
 
 /// Run until enough lines have moved: those that the threads moved while that was counted.
-fn steady(machine: &mut Machine, threads: &mut Threads) -> Result<u64, ModelError> {
-    machine.run_until(threads, RAMP)?;
-    machine.clear_stats(RAMP);
+fn steady(machine: &mut Machine, threads: &mut Threads, span: Span) -> Result<u64, ModelError> {
+    machine.run_until(threads, span.ramp)?;
+    machine.clear_stats(span.ramp);
     let before = lines_moved(machine, threads);
-    let mut until = RAMP;
+    let mut until = span.ramp;
     let enough = |machine: &Machine, threads: &Threads| lines_moved(machine, threads) - before >= ENOUGH_LINES;
-    while until - RAMP < LEAST || (until - RAMP < MOST && !enough(machine, threads)) {
-        until += PIECE;
+    let counted = |until: Time| until - span.ramp;
+    while counted(until) < span.least || (counted(until) < span.most && !enough(machine, threads)) {
+        until += span.piece;
         machine.run_until(threads, until)?;
     }
     machine.stop_counting(until);

@@ -13,7 +13,7 @@ mod machine_file;
 mod schema;
 
 pub use crate::document::{machine_names, shipped_file};
-pub use host::HostSpec;
+pub use host::{HostSpec, IdentitySpec, Vendor};
 pub use machine::{MachineSpec, NodeSpec, Path, ShareSpec};
 pub use machine_file::{Entry, device};
 pub use schema::machine_schema;

@@ -19,6 +19,7 @@ mod dispatch;
 mod forward;
 mod front;
 mod lines;
+mod locked;
 mod memory;
 mod misses;
 mod order;
@@ -26,6 +27,7 @@ mod ports;
 mod posted;
 mod predictor;
 mod prefetch;
+mod profile;
 mod spec;
 mod stats;
 mod stores;
@@ -42,7 +44,7 @@ use cxlab_kernel::Time;
 
 use crate::cache::{Prefetchers, Private};
 use crate::error::ModelError;
-use crate::feed::{Branch, Execution, Feed, Outcome, Step, Work};
+use crate::feed::{Branch, Execution, Feed, LineAccess, Outcome, Step, Work};
 use crate::request::{CoreId, Op, Request};
 
 use cpi_stack::CpiStack;
@@ -50,10 +52,12 @@ pub use cpi_stack::{Cause, Mode, TimeStack};
 use forward::Forwarding;
 use front::{Front, Slots};
 use lines::Lines;
+use locked::LockedRows;
 use misses::Misses;
 use ports::ExecutionPorts;
 use posted::Posted;
 use predictor::Predictor;
+pub use profile::{Context, Counted, FirstTouch, Profile, Site, Subject};
 pub use spec::{CoreParts, CoreSpec, LatencySpec, MicroOperationsSpec, PortSpec, PortsSpec};
 pub use stats::{CoreStats, TimeSpent};
 use stores::StoreQueue;
@@ -107,6 +111,8 @@ pub struct Core {
     ports: ExecutionPorts,
     window: Window,
     lines: Lines,
+    /// lines of a row that is looked up late; kept to be used again
+    issuing: Vec<LineAccess>,
     stores: StoreQueue,
     forwarding: Forwarding,
     predictor: Predictor,
@@ -117,8 +123,7 @@ pub struct Core {
     posted: Posted,
     caches: Private,
     translation: Translation,
-    /// the last locked instruction: loads behind it wait for it
-    lock: Option<order::Sequence>,
+    locked: LockedRows,
     prefetch: Option<Prefetchers>,
     in_hand: Option<Step>,
     /// waits for an interrupt since then
@@ -131,10 +136,14 @@ pub struct Core {
     repeating: bool,
     /// what was dispatched last must be committed before anything follows
     serialise: bool,
+    /// a phase of warming is ahead, and all other cores have been let go on
+    let_others_go: bool,
     spent: TimeSpent,
     stack: CpiStack,
     /// lists of waiters to wake, and when; kept to be used again
     awake: Vec<(Waiters, Time)>,
+    /// if somebody asked
+    profile: Option<Box<Profile>>,
     pub stats: CoreStats,
 }
 
@@ -148,6 +157,7 @@ impl Core {
             ports: ExecutionPorts::new(parts.ports, timing.period),
             window: Window::new(*parts.core.reorder_buffer, *parts.core.load_queue),
             lines: Lines::default(),
+            issuing: Vec::new(),
             stores: StoreQueue::new(*parts.core.store_queue, timing.period),
             forwarding: Forwarding::new(),
             predictor: Predictor::new(),
@@ -155,7 +165,7 @@ impl Core {
             misses: Misses::new(*parts.core.fill_buffers, *parts.prefetch.superqueue),
             combining: WriteCombining::new(*parts.core.write_combining_buffers),
             posted: Posted::default(),
-            lock: None,
+            locked: LockedRows::default(),
             caches: Private::new(parts.l1, parts.l2)?,
             translation: Translation::new(parts),
             prefetch: parts.prefetch.enabled.then(|| Prefetchers::new(parts.prefetch)),
@@ -166,9 +176,11 @@ impl Core {
             repeated: 0,
             repeating: false,
             serialise: false,
+            let_others_go: false,
             spent: TimeSpent::default(),
             stack: CpiStack::new(),
             awake: Vec::new(),
+            profile: None,
             stats: CoreStats::default(),
         })
     }
@@ -278,24 +290,37 @@ impl Core {
         uncore: &mut U,
     ) -> Result<Option<Pause>, ModelError> {
         match step {
-            Step::Execute | Step::ReadClock { .. } | Step::Device { .. } if self.halted.is_some() => {
+            // One that was woken and has done nothing since can halt anew: its first halt ends first.
+            Step::Execute | Step::ReadClock { .. } | Step::Device { .. } | Step::Halt | Step::Sample { .. }
+                if self.halted.is_some() =>
+            {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Halted));
             }
             Step::Execute => {
                 let Execution { instruction, kernel, outcome } = feed.execution();
+                let row = self.window.next();
+                if self.profile.is_some() {
+                    self.profile_begins(feed.instruction_address(), feed.accesses(), uncore);
+                }
                 let pause = if instruction.work == Work::String {
                     self.repeat(instruction, kernel, feed.accesses(), uncore)?
                 } else {
                     self.repeating = false;
                     self.dispatch(instruction, Counts::of(kernel), feed.accesses(), uncore)?
                 };
+                if let Some(profile) = &mut self.profile {
+                    profile.fill(row, self.window.next());
+                }
                 if let Some(pause) = pause {
                     self.in_hand = Some(step);
                     return Ok(Some(pause));
                 }
                 if let (Some(branch), Some(outcome)) = (instruction.branch, outcome) {
                     self.branch(branch, outcome);
+                    if let Some(profile) = &mut self.profile {
+                        profile.branched(branch, outcome);
+                    }
                 }
             }
             Step::ReadClock { sequence } => {
@@ -369,20 +394,15 @@ impl Core {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Blocked(Wait::Commit)));
             }
-            Step::Sample { phase, position } => {
-                // What is under way would find its lines changed by what is warmed meanwhile.
-                if phase == Phase::Warming
-                    && let Some(event) = uncore.next_event()
-                {
+            Step::Sample { phase, position, keep } => {
+                if phase == Phase::Warming && !self.quietens(uncore) {
                     self.in_hand = Some(step);
-                    self.front.advance_to(event);
-                    uncore.resume(self.id, event);
                     return Ok(Some(Pause::Behind));
                 }
                 if phase == Phase::Warming {
                     self.front.advance_to(self.commit.now());
                 }
-                feed.reached(phase, position);
+                feed.reached(phase, position, keep);
                 return Ok(Some(Pause::Answered));
             }
             Step::Wake { woken } => return Ok(Some(Pause::Wakes(woken))),
@@ -406,6 +426,19 @@ impl Core {
         Ok(None)
     }
 
+    /// Whether nothing is under way any more, in any core: it would find its lines changed by what is warmed meanwhile.
+    /// Else this is asked again. The first time it always is, so that other cores that can go on before the next event do so.
+    fn quietens<U: Uncore>(&mut self, uncore: &mut U) -> bool {
+        let event = uncore.next_event();
+        if event.is_none() && std::mem::take(&mut self.let_others_go) {
+            return true;
+        }
+        self.let_others_go = true;
+        self.front.advance_to(event.unwrap_or(self.commit.now()));
+        uncore.resume(self.id, event.unwrap_or(self.now().max(self.front.next())));
+        false
+    }
+
     /// A line has come back at `now`: what waited for it goes on.
     pub fn fill<U: Uncore>(
         &mut self,
@@ -420,6 +453,9 @@ impl Core {
         self.stack.answered(request);
         if request.op.brings_line() {
             if let Some((waiters, ready)) = self.line_arrived(request, now, uncore)? {
+                if request.to_memory && self.profile.is_some() {
+                    self.profile_line(request, latency, waiters, uncore);
+                }
                 self.awake.push((waiters, ready));
             }
         } else {

@@ -1,7 +1,7 @@
 //! Files of facts: TOML documents, the parts that they name, and their values, each with its place and its source.
 //!
 //! ```text
-//!   file --tree.rs--> tree --parts.rs--> with its parts --settings.rs--> with --set --read.rs--> types, within bounds
+//!   file --tree.rs--> tree --parts.rs--> with its parts --nodes.rs--> and nodes --settings.rs--> with --set --read.rs--> types, within bounds
 //! ```
 //!
 //! A name stands for a shipped file; a path ending in `.toml` for a file of the user's, beside the one that names it.
@@ -10,8 +10,11 @@
 pub mod bounds;
 mod fitted;
 mod kind;
+mod layer;
 pub mod library;
+pub mod nodes;
 pub mod parts;
+mod path;
 mod place;
 pub mod read;
 pub mod settings;

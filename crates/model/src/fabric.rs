@@ -3,6 +3,7 @@
 //! ```text
 //!   home --enter--> root port ==link== [switch ==link==]* device -- media        a way, over CXL
 //!   home --enter--> media                                                        a way, to local channels
+//!                                           device -- cache [DRAM] -- flash      an end of a way: a device with flash
 //!
 //!   Out:   [request FIFO] -host-> (credit, M2S wire) => [switch] => -protocol-> [read | write queue] -> media
 //!   Back:  done <-host- [response FIFO reserved] <= [switch] <= (credit, S2M wire) <-protocol- media
@@ -21,6 +22,7 @@
 mod build;
 mod decoder;
 mod device;
+pub mod device_cache;
 mod device_end;
 mod host_end;
 mod link;
@@ -39,6 +41,7 @@ use crate::mem::{AccessKind, Driver, Extent, Media, Owner, Stage, Tag, Wake};
 
 pub use decoder::{DeviceInterleave, HdmDecoderSpec, HdmDecoders, TargetId};
 pub use device::DeviceSpec;
+pub use device_cache::{DeviceCacheSpec, DeviceCacheStats};
 pub use link::Direction;
 pub use root_port::RootPortSpec;
 pub use spec::{ExpanderSpec, RatedSpec};
@@ -46,6 +49,7 @@ pub use stats::{DeviceReport, DeviceStats, ExpanderStats, HopStats, Occupancy, R
 pub use switch::{SwitchSpec, SwitchStats};
 
 use device::Device;
+use device_cache::Cached;
 use link::Link;
 use root_port::RootPort;
 use switch::Switch;
@@ -56,6 +60,7 @@ pub enum Station {
     RootPort(u16),
     Switch(u16),
     Device(u16),
+    DeviceCache(u16),
     Media(u16),
 }
 
@@ -108,6 +113,8 @@ struct Joined {
     device: Device,
     link: u16,
     media: u16,
+    /// before the media, which are its DRAM then
+    cache: Option<u16>,
 }
 
 /// Components, joints, ways, and what is on them.
@@ -116,6 +123,7 @@ pub struct Fabric<M = Memory> {
     root_ports: Vec<RootPort>,
     switches: Vec<Switch>,
     devices: Vec<Joined>,
+    caches: Vec<Cached>,
     media: Vec<M>,
     /// for each media, the device before it
     behind: Vec<Option<u16>>,
@@ -130,6 +138,7 @@ impl<M> Default for Fabric<M> {
             root_ports: Vec::new(),
             switches: Vec::new(),
             devices: Vec::new(),
+            caches: Vec::new(),
             media: Vec::new(),
             behind: Vec::new(),
             links: Vec::new(),
@@ -163,6 +172,7 @@ impl<M: Media> Fabric<M> {
                 self.respond(now, device, tag, driver);
                 self.responses(now, device, kind, driver);
             }
+            Due::At(Station::DeviceCache(cache), Wake::Out(tag)) => self.looked_up(now, cache, tag, driver),
             Due::At(Station::Media(media), Wake::Out(tag)) => self.store(now, media, tag, driver),
             Due::At(Station::Media(media), Wake::Back(tag)) => self.stored(now, media, tag, driver),
             Due::At(Station::Media(media), wake) => {
@@ -282,7 +292,7 @@ impl<M: Media> Fabric<M> {
                 self.devices[usize::from(at)].device.sent(sent, kind, reached, issued);
                 self.wake_queue(now, at, kind, driver);
             }
-            Station::Media(_) => unreachable!("a memory is behind no link"),
+            Station::DeviceCache(_) | Station::Media(_) => unreachable!("a memory is behind no link"),
         }
     }
 
@@ -317,7 +327,7 @@ impl<M: Media> Fabric<M> {
                 let latency = joint.after_arrival(self.root_ports[usize::from(at)].latency, direction, kind);
                 self.arrive_home(now, arrived + latency, at, tag, driver);
             }
-            Station::Media(_) => unreachable!("a memory is behind no link"),
+            Station::DeviceCache(_) | Station::Media(_) => unreachable!("a memory is behind no link"),
         }
     }
 
@@ -361,6 +371,7 @@ impl<M> Fabric<M> {
         self.root_ports.iter_mut().for_each(|port| port.stats = RootPortStats::default());
         self.switches.iter_mut().for_each(|switch| switch.stats = SwitchStats::default());
         self.devices.iter_mut().for_each(|joined| joined.device.stats = DeviceStats::default());
+        self.caches.iter_mut().for_each(|cached| cached.cache.stats = DeviceCacheStats::default());
         self.links.iter_mut().for_each(Link::clear_stats);
     }
 

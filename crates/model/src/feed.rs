@@ -26,7 +26,7 @@ pub use synthetic::{Action, Kernel, Prototypes, Synthetic};
 pub use touch::Touch;
 pub use work::Work;
 
-use cxlab_access::Phase;
+use cxlab_access::{Keep, Phase};
 
 use crate::addr::Hpa;
 use crate::error::ModelError;
@@ -70,6 +70,11 @@ pub trait Feed {
     /// The lines that it touches.
     fn accesses(&self) -> &[LineAccess];
 
+    /// The virtual address of the instruction; 0 where instructions have none.
+    fn instruction_address(&self) -> u64 {
+        0
+    }
+
     /// The answer to a `Sync`: the time at that point [ps].
     fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
 
@@ -77,7 +82,7 @@ pub trait Feed {
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
 
     /// The answer to a `Sample`: the core has come to where this phase begins.
-    fn reached(&mut self, phase: Phase, position: u64);
+    fn reached(&mut self, phase: Phase, position: u64, keep: Keep);
 }
 
 /// The feeds of a machine's cores. They may share what is behind them, as threads share an operating system.
@@ -108,6 +113,10 @@ impl<F: Feed> Feed for &mut F {
         (**self).accesses()
     }
 
+    fn instruction_address(&self) -> u64 {
+        (**self).instruction_address()
+    }
+
     fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
         (**self).answer_sync(sequence, ps)
     }
@@ -116,8 +125,8 @@ impl<F: Feed> Feed for &mut F {
         (**self).answer_clock(sequence, ps)
     }
 
-    fn reached(&mut self, phase: Phase, position: u64) {
-        (**self).reached(phase, position);
+    fn reached(&mut self, phase: Phase, position: u64, keep: Keep) {
+        (**self).reached(phase, position, keep);
     }
 }
 

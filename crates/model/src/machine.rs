@@ -21,6 +21,7 @@ mod warming;
 
 use std::collections::VecDeque;
 
+use cxlab_kernel::statistic::Entry;
 use cxlab_kernel::{EventQueue, Time, order};
 
 use crate::config::{HostSpec, MachineSpec};
@@ -45,6 +46,8 @@ pub struct PortStats {
     /// root port, links, device
     pub expander: Option<ExpanderStats>,
     pub channels: Vec<ChannelStats>,
+    /// the drive behind the device's cache, if there is one
+    pub flash: Option<Vec<Entry>>,
 }
 
 /// A machine at a moment of its time.
@@ -345,6 +348,7 @@ impl Machine {
         home.ways(node).iter().map(move |way| PortStats {
             expander: fabric.stats(*way, elapsed),
             channels: fabric.media(*way).stats(elapsed),
+            flash: fabric.flash(*way).and_then(|flash| flash.flash_report(elapsed)),
         })
     }
 

@@ -4,12 +4,15 @@
 //!              channel map        one of
 //!   arrive --> dpa -> channel --> Coarse    bus and banks as servers
 //!     done <--                    Detailed  commands, each held to JEDEC's constraints
+//!                                 Flash     dies behind a translation layer; only behind a device cache
 //! ```
 //!
 //! A kind of media is one variant of [`MemorySpec`] and one of [`Memory`], and a file or folder of its own.
 
 pub mod dram;
+pub mod flash;
 
+use cxlab_kernel::statistic::Entry;
 use cxlab_kernel::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::addr::Dpa;
 use crate::mem::{Access, AccessKind, Driver, Media, Tag, Wake};
 use dram::{ChannelStats, Coarse, CoarseSpec, Detailed, DetailedSpec, DramError};
+use flash::Flash;
 
 /// A memory as a machine file describes it; exactly one model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -88,6 +92,7 @@ impl Driver for Alone {
 pub enum Memory {
     Coarse(Coarse),
     Detailed(Detailed),
+    Flash(Box<Flash>),
 }
 
 impl Memory {
@@ -105,24 +110,35 @@ impl Memory {
         match self {
             Memory::Coarse(memory) => memory.clear_stats(),
             Memory::Detailed(memory) => memory.clear_stats(),
+            Memory::Flash(flash) => flash.clear_stats(),
         }
     }
 
-    /// What the parts hold, without ECC [B]; the coarse model has no parts.
+    /// What the parts hold, without ECC [B]; the coarse model has no parts, and flash is as large as its device says.
     #[must_use]
     pub fn capacity(&self) -> Option<Bytes> {
         match self {
-            Memory::Coarse(_) => None,
+            Memory::Coarse(_) | Memory::Flash(_) => None,
             Memory::Detailed(memory) => Some(memory.capacity()),
         }
     }
 
-    /// Statistics of each channel over `elapsed` [ns], the time since the start.
+    /// Statistics of each channel over `elapsed` [ns], the time since the start; flash has those of [`Memory::flash_report`].
     #[must_use]
     pub fn stats(&self, elapsed: Time) -> Vec<ChannelStats> {
         match self {
             Memory::Coarse(memory) => memory.stats(elapsed),
             Memory::Detailed(memory) => memory.stats(elapsed),
+            Memory::Flash(_) => Vec::new(),
+        }
+    }
+
+    /// What a drive has counted over `elapsed`, if the memory is one.
+    #[must_use]
+    pub fn flash_report(&self, elapsed: Time) -> Option<Vec<Entry>> {
+        match self {
+            Memory::Coarse(_) | Memory::Detailed(_) => None,
+            Memory::Flash(flash) => Some(flash.report(elapsed)),
         }
     }
 }
@@ -134,6 +150,7 @@ impl Media for Memory {
         match self {
             Memory::Coarse(memory) => memory.arrive(now, access, driver),
             Memory::Detailed(memory) => memory.arrive(now, access, driver),
+            Memory::Flash(flash) => flash.arrive(now, access, driver),
         }
     }
 
@@ -147,6 +164,7 @@ impl Media for Memory {
                 };
                 memory.wake(now, channel, driver);
             }
+            Memory::Flash(flash) => flash.wake(now, wake, driver),
         }
     }
 }

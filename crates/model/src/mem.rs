@@ -52,6 +52,8 @@ pub enum Owner {
     Request(Tag),
     /// a device, or a memory controller, which needs the line for this access of its own table
     Device(Tag),
+    /// a device's cache, which moves a page, by the tag of its own table
+    Cache(Tag),
 }
 
 /// What a component has asked to be woken for; given back to it as it was.

@@ -86,7 +86,7 @@ pub struct Request {
 }
 
 /// A NUMA node, by its place in the machine file: the operating system's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u16);
 
 /// Where a line is at home.

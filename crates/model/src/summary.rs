@@ -2,6 +2,7 @@
 
 mod counters;
 mod cpi_stack;
+mod profile;
 mod sampled;
 mod series;
 mod totals;
@@ -9,6 +10,7 @@ mod tree;
 
 pub use counters::{Counters, Sample};
 pub use cpi_stack::{CpiStack, ModeStack};
+pub use profile::profile;
 pub use sampled::{Sampling, Windows};
 pub use series::Series;
 pub use totals::Totals;

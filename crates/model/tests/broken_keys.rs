@@ -9,6 +9,7 @@ use std::path::Path;
 
 use cxlab_model::document::{Kind, bounds, library, machine_names, shipped_file};
 use cxlab_model::media::dram::Dram;
+use cxlab_model::media::flash::FlashPart;
 use cxlab_model::{MachineSpec, ModelError};
 
 /// One in so many ways to break a key is tried in a default run.
@@ -20,6 +21,7 @@ fn load(folder: &Path, kind: Kind, text: &str) -> Result<(), ModelError> {
     let machine = match kind {
         Kind::Machine => return MachineSpec::load(folder.join("part.toml").to_str().unwrap()).map(drop),
         Kind::Dram => return Dram::load(folder.join("part.toml").to_str().unwrap()).map(drop),
+        Kind::Flash => return FlashPart::load(folder.join("part.toml").to_str().unwrap()).map(drop),
         Kind::Host => "based_on = \"8468v-asic\"\nhost = \"part.toml\"\n",
         Kind::Core => "based_on = \"8468v-asic\"\nhost.microarchitecture = \"part.toml\"\n",
         Kind::Device => "based_on = \"8468v-asic\"\nnodes.cxl.device = \"part.toml\"\n",
@@ -47,7 +49,7 @@ fn broken(line: &str) -> Vec<(String, Wanted)> {
     let mut all = vec![(String::new(), Wanted::Told)];
     // An empty table changes nothing of the part that a base names.
     all.push((format!("{key} = {{}}"), if key == "device" { Wanted::Told } else { Wanted::Refused }));
-    if matches!(key, "description" | "name" | "point") {
+    if matches!(key, "description" | "name" | "point" | "brand") {
         all.push((format!("{key} = \"\""), Wanted::Refused));
         all.push((format!("{key} = 5"), Wanted::Refused));
         return all;

@@ -1,10 +1,12 @@
 //! Lines that several cores have: the protocol under random interleavings, and what a transfer takes.
 
+#[path = "support/share.rs"]
+mod share;
 mod support;
 
 use std::collections::HashMap;
 
-use cxlab_kernel::{Key, Time};
+use cxlab_kernel::{Key, Stream, Time};
 use cxlab_model::addr::Hpa;
 use cxlab_model::cache::{LineState, Snoop};
 use cxlab_model::feed::Step;
@@ -190,6 +192,30 @@ proptest! {
         prop_assert_eq!(life.home, life.newest);
         prop_assert!(life.filter.is_empty());
     }
+}
+
+/// An act of [`any_act`], without proptest's cost.
+fn drawn(random: &mut Stream) -> Act {
+    let core = random.below(u64::from(CORES)) as u16;
+    let asks = [Ask::Read, Ask::Own, Ask::Read, Ask::Own, Ask::Read, Ask::Own, Ask::Overwrite, Ask::Flush, Ask::Clean];
+    match random.below(4) {
+        0 => Act::Ask(core, asks[random.below(asks.len() as u64) as usize]),
+        1 => Act::Deliver(random.below(8) as usize),
+        2 => Act::Evict(core),
+        _ => Act::Change(core),
+    }
+}
+
+#[test]
+#[ignore = "minutes: make soak"]
+fn soak_a_billion_transitions() {
+    let (wanted, mut random, mut life) = (share::share_of(1_000_000_000), Stream::new(1, "soak"), Life::default());
+    for _ in 0..wanted {
+        life.act(drawn(&mut random));
+        life.check();
+    }
+    let changes = life.newest;
+    println!("soak: {wanted} transitions of a line among {CORES} cores, {changes} changes, none lost");
 }
 
 #[test]

@@ -7,8 +7,11 @@ use cxlab_model::config::{machine_names, machine_schema};
 use cxlab_model::document::{Kind, Tree, library, parts, shipped_file};
 use serde_json::Value;
 
-/// The most lines of the form `key = ..` that machines and their parts take, DRAM standards apart.
-const MOST_KEY_LINES: usize = 600;
+/// The most lines of the form `key = ..` that machines and their parts take, DRAM standards and flash parts apart.
+/// A device with flash has a cache and a drive, 22 keys more; five machines with their devices take 80 of these lines.
+const MOST_KEY_LINES: usize = 700;
+/// The same of machines, hosts and devices alone, which 12 machines once took 1,187 for.
+const MOST_OF_MACHINES_HOSTS_AND_DEVICES: usize = 600;
 
 fn text(kind: Kind, name: &str) -> &'static str {
     shipped_file(&format!("{}/{name}.toml", kind.folder())).unwrap()
@@ -57,12 +60,14 @@ fn facts() -> Vec<Fact> {
 }
 
 #[test]
-fn machines_and_their_parts_take_at_most_600_key_lines() {
+fn machines_and_their_parts_take_few_key_lines() {
     let is_key = |line: &&str| line.split_once(" = ").is_some_and(|(key, _)| !key.contains([' ', '#', '"']));
     let mut lines = BTreeMap::<_, usize>::new();
-    for (kind, name) in files().filter(|(kind, _)| *kind != Kind::Dram) {
+    for (kind, name) in files().filter(|(kind, _)| !matches!(kind, Kind::Dram | Kind::Flash)) {
         *lines.entry(kind.folder()).or_default() += text(kind, &name).lines().filter(is_key).count();
     }
+    let named: usize = ["machines", "hosts", "devices"].iter().map(|folder| lines[folder]).sum();
+    assert!(named <= MOST_OF_MACHINES_HOSTS_AND_DEVICES, "{named} key lines: {lines:?}");
     let all: usize = lines.values().sum();
     assert!(all <= MOST_KEY_LINES, "{all} key lines: {lines:?}");
 }

@@ -6,7 +6,7 @@ mod support;
 use cxlab_kernel::Time;
 use cxlab_model::summary::Summary;
 use cxlab_model::{Machine, MachineSpec};
-use support::{GIB, Script, load, machine_of, run, run_on, shuffled, store};
+use support::{GIB, Script, load, machine_of, quiet, run, run_on, shuffled, store};
 
 const LINES: u64 = 1_000;
 const MACHINE: &str = "8468v-asic";
@@ -142,7 +142,7 @@ fn run_flat(write: impl FnOnce(&mut Script)) -> (Machine, Vec<Time>) {
 }
 
 fn run_flat_on(machine: &str, write: impl FnOnce(&mut Script)) -> (Machine, Vec<Time>) {
-    let mut spec = MachineSpec::load(machine).unwrap();
+    let mut spec = quiet(machine);
     (spec.host.mesh.hop_across.value, spec.host.mesh.hop_along.value) = (Time::ZERO, Time::ZERO);
     run_on(machine_of(spec), write)
 }
@@ -269,6 +269,32 @@ fn a_locked_instruction_waits_for_the_stores_ahead_and_holds_the_loads_behind() 
     assert!(is_load_of_dram(time(false)), "{}", time(false));
     let store = CXL_NS + 18.0 / 3.8;
     assert!(is_load_of_dram(time(true) - store), "{} behind {store}", time(true));
+}
+
+#[test]
+fn what_needs_no_memory_goes_on_behind_a_locked_instruction() {
+    // 300 dependent additions of a cycle each, behind a store that leaves after 284 ns: fewer rows than the window's 512.
+    const ADDITIONS: u64 = 300;
+    let time = |lock: bool, additions: u64| {
+        let (_, times) = run(MACHINE, |script| {
+            script.independent_load(4096).settle().store(GIB);
+            if lock {
+                script.instruction(&[0xf0, 0x48, 0x01, 0x11], &[load(4096), store(4096)]); // lock add [rcx], rdx
+            }
+            for _ in 0..additions {
+                script.instruction(&[0x48, 0x83, 0xc3, 0x01], &[]); // add rbx, 1
+            }
+            script.settle();
+        });
+        (times[1] - times[0]).as_ns()
+    };
+    let cycles = |ns: f64| ns * 3.8;
+    let alone = cycles(time(false, ADDITIONS));
+    // A cycle of 3.8 GHz is rounded to a picosecond.
+    assert!(alone > 0.99 * ADDITIONS as f64, "{alone}");
+    let behind = cycles(time(true, ADDITIONS) - time(true, 0));
+    // At the end 300 rows commit, eight a cycle.
+    assert!(behind < 2.0 * ADDITIONS as f64 / 8.0, "{behind} cycles more for {ADDITIONS} additions");
 }
 
 #[test]

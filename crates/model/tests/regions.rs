@@ -3,13 +3,13 @@
 mod support;
 
 use cxlab_kernel::Time;
+use cxlab_model::Machine;
 use cxlab_model::config::Path;
 use cxlab_model::cxl::{Lanes, LinkRate};
 use cxlab_model::home::{AddressRange, Region};
 use cxlab_model::machine::Retraining;
-use cxlab_model::{Machine, MachineSpec};
 
-use support::{Script, shuffled};
+use support::{Script, quiet, shuffled};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -17,7 +17,7 @@ const GIB: u64 = 1 << 30;
 const WINDOW: u64 = 17 * 256 * MIB;
 
 fn machine(ways: u8, granularity: u64) -> Machine {
-    let spec = MachineSpec::load("8468v-asic").unwrap();
+    let spec = quiet("8468v-asic");
     let dram = AddressRange { start: 0, length: GIB, node: 0 };
     let region = Region { node: 1, base: WINDOW, size: GIB, granularity, targets: (0..ways).collect() };
     Machine::with_regions(spec, 1, &[dram], &[region]).unwrap()
@@ -70,7 +70,7 @@ fn devices_add_up_until_the_core_binds() {
 
 #[test]
 fn a_region_that_is_larger_than_its_device_is_refused() {
-    let spec = MachineSpec::load("8468v-asic").unwrap();
+    let spec = quiet("8468v-asic");
     let Path::Cxl { expander, .. } = &spec.nodes[1].path else { panic!("node 1 is CXL") };
     let size = expander.capacity().get() * 2;
     let region = Region { node: 1, base: 0, size, granularity: 256, targets: vec![0] };

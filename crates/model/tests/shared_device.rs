@@ -9,14 +9,14 @@ use cxlab_model::fact::Sourced;
 use cxlab_model::home::AddressRange;
 use cxlab_model::{Machine, MachineSpec};
 
-use support::{GIB, Script};
+use support::{GIB, Script, quiet};
 
 /// Lines that each core reads.
 const LINES: u64 = 4_000;
 
 /// Node `cxl-b` is the upper half of the card of node `cxl`, whose link is so narrow that one core fills it.
 fn spec() -> MachineSpec {
-    let mut spec = MachineSpec::load("8468v-asic").unwrap();
+    let mut spec = quiet("8468v-asic");
     let mut other = spec.nodes[1].clone();
     other.name = "cxl-b".into();
     for (node, shared) in [(&mut spec.nodes[1], None), (&mut other, Some("cxl"))] {

@@ -6,11 +6,13 @@ use std::collections::VecDeque;
 
 use cxlab_access::record::{MemoryAccess, RECORD_BYTES, Words};
 use cxlab_access::ring::{Behind, Reply};
-use cxlab_access::{BlockId, Phase, Record, Vcpu};
+use cxlab_access::{BlockId, Forget, Keep, Phase, Record, Vcpu};
+use cxlab_model::Machine;
 use cxlab_model::error::ModelError;
+use cxlab_model::home::AddressRange;
 use cxlab_model::session::{Guest, RecordSource};
 use cxlab_model::summary::Summary;
-use support::machine;
+use support::{GIB, machine, quiet};
 
 /// Records, then nothing.
 #[derive(Default)]
@@ -18,7 +20,18 @@ struct Told(VecDeque<Words>);
 
 impl Told {
     fn tell(&mut self, record: Record) {
-        self.0.push_back(record.encode(Vcpu::default()));
+        self.tell_of(0, record);
+    }
+
+    fn tell_of(&mut self, vcpu: usize, record: Record) {
+        self.0.push_back(record.encode(Vcpu::new(vcpu)));
+    }
+
+    /// A block of one instruction that loads a line.
+    fn load(&mut self, vcpu: usize, block: u32, physical: u64) {
+        self.tell_of(vcpu, Record::Block { block: BlockId(block), from: 0 });
+        let load = MemoryAccess { instruction: 0, size_log2: 3, store: false, physical, page: None, device: false };
+        self.tell_of(vcpu, Record::Access(load));
     }
 
     /// A block of instructions at `pc`.
@@ -30,6 +43,12 @@ impl Told {
             let both = u128::from_le_bytes(bytes);
             self.0.push_back([both as u64, (both >> 64) as u64]);
         }
+    }
+
+    /// A block that is next, before what is told ahead of it.
+    fn announce(&mut self, block: u32) {
+        self.tell(Record::Block { block: BlockId(block), from: 0 });
+        self.tell(Record::Cut { instruction: 0 });
     }
 
     fn execute(&mut self, block: u32, times: u32) {
@@ -61,12 +80,20 @@ impl RecordSource for Told {
     }
 }
 
+/// mov rax, [rax]
+const LOAD: &[u8] = &[0x48, 0x8b, 0x00];
+
+fn machine_of_two() -> Machine {
+    let ranges = [0, 1].map(|node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node });
+    Machine::new(quiet("8468v-asic"), 2, &ranges).unwrap()
+}
+
 /// What the model makes of it.
 fn sampled(told: Told) -> Summary {
     let mut machine = machine("8468v-asic");
     let mut guest = Guest::new(told, 1);
     guest.run(&mut machine, |_| Ok(())).unwrap();
-    guest.sampled(&machine).unwrap().0
+    guest.sampled(&machine).map_or_else(|| Summary::of(&machine), |(summary, _)| summary)
 }
 
 #[test]
@@ -74,7 +101,7 @@ fn a_phase_may_begin_within_an_instruction_that_repeats() {
     let mut told = Told::default();
     // Two adds and `rep lodsb`, of which eight lines are left.
     told.define(0, 0x40_0000, &[0x48, 0x01, 0xdb, 0x48, 0x01, 0xdb, 0xf3, 0xac]);
-    told.tell(Record::Sample { phase: Phase::Measured, position: 0, idle_ps: 0 });
+    told.tell(Record::Sample { phase: Phase::Measured, position: 0, keep: Keep::All, idle_ps: 0 });
     told.tell(Record::Block { block: BlockId(0), from: 2 });
     for line in 0..8 {
         let physical = 0x10_0000 + line * 64;
@@ -82,7 +109,7 @@ fn a_phase_may_begin_within_an_instruction_that_repeats() {
         told.tell(Record::Access(load));
     }
     told.tell(Record::Settle { sequence: 1 });
-    told.tell(Record::Sample { phase: Phase::Detailed, position: 8 * 16, idle_ps: 0 });
+    told.tell(Record::Sample { phase: Phase::Detailed, position: 8 * 16, keep: Keep::All, idle_ps: 0 });
     told.tell(Record::End);
     let summary = sampled(told);
     assert_eq!((summary.instructions.user, summary.nodes["dram"].loads), (1, 8), "the adds were executed before");
@@ -93,13 +120,92 @@ fn a_run_that_breaks_off_has_the_time_of_all_that_was_executed() {
     const SERIAL_ADDS: u32 = 10;
     let mut told = Told::default();
     told.define(0, 0x40_0000, &[0x48, 0x01, 0xdb].repeat(SERIAL_ADDS as usize));
-    told.tell(Record::Sample { phase: Phase::Measured, position: 0, idle_ps: 0 });
+    told.tell(Record::Sample { phase: Phase::Measured, position: 0, keep: Keep::All, idle_ps: 0 });
     told.execute(0, 1000);
-    told.tell(Record::Sample { phase: Phase::Warming, position: 10_000, idle_ps: 0 });
+    told.tell(Record::Sample { phase: Phase::Warming, position: 10_000, keep: Keep::All, idle_ps: 0 });
     told.execute(0, 19_000);
     let summary = sampled(told);
     // Each add waits for the one before: a cycle each, at the 8468V's 3.8 GHz.
     let wanted = f64::from(20_000 * SERIAL_ADDS) / 3.8e9;
     assert_eq!(summary.instructions.user, 200_000);
     assert!((summary.simulated_seconds / wanted - 1.0).abs() < 0.01, "{} s, {wanted} s", summary.simulated_seconds);
+}
+
+/// Windows of 1,000 instructions one behind the other, in turn of adds that wait for each other and of moves that do not;
+/// at their end some are kept.
+fn thinned(keep: Keep) -> Summary {
+    let mut told = Told::default();
+    told.define(0, 0x40_0000, &[0x48, 0x01, 0xdb].repeat(10));
+    told.define(1, 0x41_0000, &[0x48, 0x89, 0xc3].repeat(10));
+    for window in 0..4 {
+        told.tell(Record::Sample { phase: Phase::Measured, position: window * 1000, keep: Keep::All, idle_ps: 0 });
+        told.execute(window as u32 % 2, 100);
+        told.tell(Record::Settle { sequence: 1 });
+    }
+    told.tell(Record::Sample { phase: Phase::Detailed, position: 4000, keep, idle_ps: 0 });
+    told.tell(Record::Sample { phase: Phase::Warming, position: 4000, keep: Keep::All, idle_ps: 0 });
+    told.execute(0, 1);
+    sampled(told)
+}
+
+#[test]
+fn windows_that_are_not_kept_tell_nothing() {
+    let [all, even, odd] = [Keep::All, Keep::Even, Keep::Odd].map(|keep| thinned(keep).simulated_seconds);
+    // 4,000 adds, a cycle each at the 8468V's 3.8 GHz; six moves a cycle; half of each.
+    let (adds, moves) = (4000.0 / 3.8e9, 4000.0 / 6.0 / 3.8e9);
+    assert!((even / adds - 1.0).abs() < 0.05, "{even} s, {adds} s");
+    assert!((odd / moves - 1.0).abs() < 0.25, "{odd} s, {moves} s");
+    assert!((2.0 * all / (even + odd) - 1.0).abs() < 0.01);
+}
+
+/// A stretch of detail can be so short that a vCPU is woken for it and halts before it has had a turn.
+#[test]
+fn one_that_halts_again_before_its_turn_is_woken_again() {
+    const LOADS: u64 = 100;
+    let mut told = Told::default();
+    told.define(0, 0x40_0000, LOAD);
+    // What waits for all before it to be committed, so that the cores' halts come before what ends them.
+    let commit = Record::Invalidate { instruction: 0, forget: Forget::Space { pcid: 1 } };
+    told.load(0, 0, 0x10_0000);
+    told.tell_of(1, Record::Halt);
+    told.tell(commit);
+    told.tell(Record::Wake { woken: Vcpu::new(1) });
+    told.tell_of(1, Record::Halt);
+    for line in 1..=LOADS {
+        told.load(0, 0, 0x10_0000 + line * 64);
+    }
+    told.tell(commit);
+    told.tell(Record::Wake { woken: Vcpu::new(1) });
+    told.load(1, 0, 0x20_0000);
+    told.tell_of(1, Record::Settle { sequence: 1 });
+    told.tell_of(1, Record::End);
+    let mut machine = machine_of_two();
+    Guest::new(told, 2).run(&mut machine, |_| Ok(())).unwrap();
+    // Core 1 goes on behind all loads of core 0, and its own load follows.
+    let [waker, woken] = [0, 1].map(|core| machine.cores()[core].now());
+    assert!(woken > waker, "{woken} behind {waker}");
+}
+
+#[test]
+fn warming_begins_when_all_cores_have_done_what_was_told() {
+    const LINE: u64 = 0x20_0000;
+    let mut told = Told::default();
+    told.define(0, 0x40_0000, LOAD);
+    told.tell(Record::Sample { phase: Phase::Measured, position: 0, keep: Keep::All, idle_ps: 0 });
+    told.tell_of(1, Record::Halt);
+    told.announce(0);
+    told.tell(Record::Wake { woken: Vcpu::new(1) });
+    told.load(1, 0, LINE);
+    told.tell_of(1, Record::Halt);
+    told.announce(0);
+    told.tell(Record::Sample { phase: Phase::Warming, position: 1000, keep: Keep::All, idle_ps: 0 });
+    told.load(1, 0, LINE);
+    told.tell(Record::Sample { phase: Phase::Detailed, position: 2000, keep: Keep::All, idle_ps: 0 });
+    told.tell(Record::End);
+    let mut machine = machine_of_two();
+    let mut guest = Guest::new(told, 2);
+    guest.run(&mut machine, |_| Ok(())).unwrap();
+    let (summary, _) = guest.sampled(&machine).unwrap();
+    // Had it been warmed before, its load would have hit the L1.
+    assert_eq!(summary.nodes["dram"].loads, 2);
 }

@@ -2,14 +2,21 @@
 
 mod support;
 
+use std::ops::Range;
+
 use cxlab_kernel::Stream;
-use cxlab_model::Machine;
-use cxlab_model::feed::{Branch, Outcome, Touch};
+use cxlab_model::addr::Hpa;
+use cxlab_model::feed::{Branch, LineAccess, Outcome, Touch};
+use cxlab_model::request::NodeId;
 use cxlab_model::summary::Summary;
-use support::{Script, load, machine, store};
+use cxlab_model::translation::{AddressSpace, Forget, PageSize};
+use cxlab_model::{Machine, MachineSpec};
+use support::{GIB, Script, load, machine, machine_of, store};
 
 const MACHINE: &str = "8468v-asic";
+const MACHINE_OF_FLASH: &str = "cmm-h-800";
 const LINE: u64 = 64;
+const CHASE: &[u8] = &[0x48, 0x8b, 0x00]; // mov rax, [rax]
 
 fn touch(machine: &mut Machine, line: u64, touch: Touch) {
     let access = if touch == Touch::NonTemporal { store(line * LINE) } else { load(line * LINE) };
@@ -84,6 +91,32 @@ fn a_walk_warmed_up_functionally_misses_as_often_as_one_warmed_up_in_detail() {
 }
 
 #[test]
+fn a_page_that_was_touched_functionally_is_translated_without_a_walk_until_it_is_forgotten() {
+    let frames = AddressSpace::frames((0..4).map(|frame| frame << 21));
+    let space = AddressSpace::new(frames, Hpa::new(GIB - (64 << 20)), PageSize::Kib4);
+    // More pages than the first TLB holds, fewer than the second one does (data/hosts: 96 and 2048).
+    let through = |page: u64| {
+        let access = load(page << 12);
+        LineAccess { page: Some(space.page(access.address)), ..access }
+    };
+    for (forgets, walks) in [(false, 0), (true, 200)] {
+        let mut machine = machine(MACHINE);
+        machine.set_page_tables(space.tables);
+        (0..200).for_each(|page| machine.touch(0, through(page), Touch::Plain));
+        if forgets {
+            machine.forget_translations(0, Forget::Everything);
+        }
+        run(&mut machine, |script| {
+            (0..200).for_each(|page| {
+                script.instruction(CHASE, &[through(page)]);
+            });
+        });
+        let stats = machine.cores()[0].translation_stats();
+        assert_eq!((stats.walks.get(), stats.first_misses.get() > 0), (walks, true));
+    }
+}
+
+#[test]
 fn a_branch_learnt_functionally_is_guessed_in_detail() {
     let mut machine = machine(MACHINE);
     let next = 0x50_0000;
@@ -94,4 +127,32 @@ fn a_branch_learnt_functionally_is_guessed_in_detail() {
         script.serial_add().branch(0, false);
     });
     assert_eq!((summary.core.branches, summary.core.mispredictions), (1, 0));
+}
+
+/// A page of the cache of `cmm-h-800`.
+const PAGE: u64 = 4096;
+
+#[test]
+fn what_was_touched_functionally_is_in_the_cache_of_its_device() {
+    let set = ["capacity=64KiB", "ways=16", "start=empty"].map(|change| format!("nodes.cxl.device.cache.{change}"));
+    let node = NodeId(1);
+    let fills = |touched: Range<u64>, read: Range<u64>| {
+        let mut machine = machine_of(MachineSpec::load_with(MACHINE_OF_FLASH, &set).unwrap());
+        let page = |number: u64| GIB + number * PAGE;
+        touched.for_each(|number| machine.touch(0, load(page(number)), Touch::Plain));
+        let mut script = Script::default();
+        // Another line of the page, so that no cache of the host has it.
+        read.for_each(|number| {
+            script.independent_load(page(number) + PAGE / 2);
+        });
+        script.settle();
+        machine.run(&mut [script], |_| Ok(())).unwrap();
+        let port = machine.ports(node).next().unwrap();
+        port.expander.unwrap().device_cache.unwrap().fills.get()
+    };
+    // One set of 16 ways.
+    assert_eq!(fills(0..16, 0..16), 0, "all pages are there");
+    assert_eq!(fills(0..0, 0..16), 16, "no page is there");
+    assert_eq!(fills(0..32, 16..32), 0, "the 16 pages that were touched last are there");
+    assert_eq!(fills(0..32, 0..16), 16, "the 16 pages before them are not");
 }

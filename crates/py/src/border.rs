@@ -29,6 +29,7 @@ const FUNCTIONS: &[Function] = &[
     ("machine_schema", &[], "str"),
     ("replay", &[("job", "str")], "str"),
     ("ring_bytes", &[], "int"),
+    ("ring_time_ps", &[("ring", "int")], "int"),
     ("run_caption", &[("job", "str"), ("heard", "Callable[[str], None]")], "str"),
     ("run_study", &[("job", "str")], "str"),
     ("shipped_file", &[("path", "str")], "str | None"),

@@ -19,7 +19,7 @@ use cxlab_kernel::Time;
 use cxlab_model::home::{AddressRange, Region};
 use cxlab_model::machine::{Retraining, Timeline};
 use cxlab_model::session::{Answers, Guest, Live, PageMap, Placed, Policy, RecordSource, Replay, Sampled};
-use cxlab_model::summary::{Counters, Part, Sampling, Series, Summary};
+use cxlab_model::summary::{self, Counters, Part, Sampling, Series, Summary};
 use cxlab_model::{Machine, MachineSpec, ModelError};
 
 /// Between two partial summaries.
@@ -48,6 +48,9 @@ pub struct LiveJob {
     /// where to record the stream, if it is wanted
     record: Option<Output>,
     timeline: Option<Window>,
+    /// what waits for memory, by instruction and data
+    #[serde(default)]
+    profile: Option<Output>,
     /// descriptor of the counters' port, inherited, if the guest has one
     counters_fd: Option<i32>,
 }
@@ -58,14 +61,22 @@ pub struct LiveJob {
 pub struct Sample {
     detail: u64,
     warm: u64,
-    every: u64,
+    /// distance of the windows; absent where `most` says how many there are
+    every: Option<u64>,
+    /// windows at most: the distance doubles where there would be more
+    most: Option<u64>,
     seed: u64,
 }
 
 impl Sample {
     fn schedule(&self) -> Result<Schedule, ModelError> {
         let inconsistent = |cause| ModelError::Inconsistent { file: "--sample".into(), cause };
-        Schedule::new(self.detail, self.warm, self.every, self.seed).map_err(inconsistent)
+        match (self.every, self.most) {
+            (Some(every), None) => Schedule::new(self.detail, self.warm, every, self.seed),
+            (None, Some(most)) => Schedule::thinning(self.detail, self.warm, most, self.seed),
+            _ => Err("either `every` or `most`".into()),
+        }
+        .map_err(inconsistent)
     }
 }
 
@@ -83,6 +94,12 @@ impl Output {
     fn file(&self) -> File {
         // SAFETY: the supervisor passes a descriptor for this use alone, and each output is written once.
         unsafe { File::from_raw_fd(self.fd) }
+    }
+
+    fn write_json(&self, document: Option<Value>) -> Result<(), ModelError> {
+        let Some(document) = document else { return Ok(()) };
+        let unwritable = |cause| ModelError::Unwritable { path: self.path.clone(), cause };
+        self.file().write_all(document.to_string().as_bytes()).map_err(unwritable)
     }
 }
 
@@ -104,10 +121,7 @@ impl Window {
     }
 
     fn write(&self, machine: &Machine) -> Result<(), ModelError> {
-        let Some(timeline) = machine.timeline() else { return Ok(()) };
-        let text = timeline.to_json(machine.spec()).to_string();
-        let unwritable = |cause| ModelError::Unwritable { path: self.output.path.clone(), cause };
-        self.output.file().write_all(text.as_bytes()).map_err(unwritable)
+        self.output.write_json(machine.timeline().map(|timeline| timeline.to_json(machine.spec())))
     }
 }
 
@@ -143,6 +157,9 @@ pub struct ReplayJob {
     sample: Option<Sample>,
     /// where the program's pages go, by names of nodes and pages in a row, if not where they were recorded
     placement: Option<Vec<(String, u32)>>,
+    /// what waits for memory, by instruction and data
+    #[serde(default)]
+    profile: Option<Output>,
 }
 
 /// What the model says of a run.
@@ -212,6 +229,10 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     job.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     let timeline = job.timeline;
     timeline.iter().try_for_each(|window| window.keep(&mut machine))?;
+    let profile = job.profile;
+    if profile.is_some() {
+        machine.keep_profile();
+    }
     consumer.header().consumer_attached.store(1, Release);
     let mut live = Live::new(consumer, guest, stop);
     if let Some(output) = &job.record {
@@ -231,6 +252,9 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
         partial.look(machine)
     })?;
     let sampled = guest.sampled(&machine);
+    if let Some(output) = &profile {
+        output.write_json(summary::profile(&machine, guest.blocks()))?;
+    }
     let live = guest.into_source();
     let cut_short = live.was_cut_short();
     // The supervisor drops the trace of a run that was cut short.
@@ -293,10 +317,22 @@ fn replay_on<S: RecordSource>(
     let mut machine = Machine::with_regions(spec, recorded.cpus, &ranges(&recorded.nodes), &recorded.regions)?;
     recorded.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     job.timeline.iter().try_for_each(|window| window.keep(&mut machine))?;
+    if job.profile.is_some() {
+        machine.keep_profile();
+    }
     let mut guest = Guest::new(source, recorded.cpus);
     guest.run(&mut machine, |_| Ok(()))?;
+    let sampled = guest.sampled(&machine);
+    if let Some(output) = &job.profile {
+        if sampled.is_some() {
+            let cause = "was recorded with --sample: between windows no calls are seen, so a profile would name wrong \
+                         callers; record without --sample";
+            return Err(ModelError::Inconsistent { file: job.trace.display().to_string(), cause: cause.into() });
+        }
+        output.write_json(summary::profile(&machine, guest.blocks()))?;
+    }
     job.timeline.iter().try_for_each(|window| window.write(&machine))?;
-    let mut whole = RunResult::of(guest.sampled(&machine), &machine, true);
+    let mut whole = RunResult::of(sampled, &machine, true);
     whole.statistics = Some(Part::tree(&machine));
     Ok((guest.into_source(), whole))
 }
@@ -373,6 +409,10 @@ impl Partial {
             std::fs::write(&self.unfinished, RunResult::of(None, machine, false).to_json())?;
             std::fs::rename(&self.unfinished, &self.path)
         };
-        write().map_err(|cause| ModelError::Unwritable { path: self.path.clone(), cause })
+        write().map_err(|cause| {
+            // A full disk leaves a part of it, which is nobody's result.
+            let _ = std::fs::remove_file(&self.unfinished);
+            ModelError::Unwritable { path: self.path.clone(), cause }
+        })
     }
 }

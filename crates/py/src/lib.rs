@@ -106,6 +106,14 @@ fn ring_bytes() -> usize {
     cxlab_access::Ring::bytes(cxlab_access::ring::CAPACITY)
 }
 
+/// The guest's time as its plugin last showed it in the ring of this descriptor [ps].
+#[pyfunction]
+fn ring_time_ps(ring: i32) -> std::io::Result<u64> {
+    // SAFETY: the caller's descriptor stays open during the call.
+    let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(ring) };
+    Ok(cxlab_access::Ring::open(descriptor)?.header().virtual_ps.load(std::sync::atomic::Ordering::Relaxed))
+}
+
 /// Run the model on a live guest until its program ends: the summary, JSON.
 #[pyfunction]
 fn simulate(py: Python<'_>, job: &str) -> PyResult<String> {
@@ -175,6 +183,7 @@ fn _model(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(statistics, module)?)?;
     module.add_function(wrap_pyfunction!(errors, module)?)?;
     module.add_function(wrap_pyfunction!(ring_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(ring_time_ps, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;
     module.add_function(wrap_pyfunction!(bench_point, module)?)?;

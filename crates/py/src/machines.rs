@@ -1,7 +1,8 @@
 //! Machines in JSON: the figures that people compare, and the whole description.
 
-use cxlab_model::config::Path;
+use cxlab_model::config::{HostSpec, Path, Vendor};
 use cxlab_model::request::NodeId;
+use cxlab_model::translation::ArraySpec;
 use cxlab_model::{MachineSpec, ModelError};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,8 +30,47 @@ pub struct HostFigures {
     frequency_ghz: f64,
     /// of the time stamp counter
     tsc_hz: u64,
+    processor: ProcessorFigures,
     /// of the frequency
     source: String,
+}
+
+/// What a processor says of itself, and of its caches and TLBs.
+#[derive(Serialize, JsonSchema)]
+pub struct ProcessorFigures {
+    /// intel or amd
+    vendor: Vendor,
+    family: u32,
+    model: u32,
+    stepping: u32,
+    brand: String,
+    l1: CacheFigures,
+    l2: CacheFigures,
+    /// all slices
+    llc: CacheFigures,
+    /// first level, of loads
+    load_tlb: TlbFigures,
+    /// first level, large pages of loads, where they have an array of their own
+    large_load_tlb: Option<TlbFigures>,
+    /// first level, of stores, where they have an array of their own
+    store_tlb: Option<TlbFigures>,
+    second_tlb: TlbFigures,
+}
+
+/// A cache of lines of 64 bytes.
+#[derive(Serialize, JsonSchema)]
+pub struct CacheFigures {
+    bytes: u64,
+    ways: u32,
+}
+
+/// An array of translations.
+#[derive(Serialize, JsonSchema)]
+pub struct TlbFigures {
+    entries: u32,
+    ways: u32,
+    /// ways that may hold a page of 2 MiB
+    large_ways: u32,
 }
 
 /// What a node's memory is on.
@@ -73,6 +113,7 @@ pub fn describe(name_or_path: &str, settings: &[String]) -> Result<String, Model
             cores: *spec.host.cores,
             frequency_ghz: core.frequency.as_hz() as f64 / 1e9,
             tsc_hz: core.tsc.as_hz(),
+            processor: processor(&spec.host),
             source: core.frequency.source.clone(),
         },
         nodes: (0..spec.nodes.len()).map(|number| node(&spec, NodeId(number as u16))).collect(),
@@ -86,6 +127,25 @@ pub fn describe(name_or_path: &str, settings: &[String]) -> Result<String, Model
 pub fn entries(name_or_path: &str, settings: &[String]) -> Result<String, ModelError> {
     let entries = MachineSpec::entries(name_or_path, settings)?;
     Ok(serde_json::to_string(&entries).expect("plain data is JSON"))
+}
+
+fn processor(host: &HostSpec) -> ProcessorFigures {
+    let (identity, tlb) = (&host.identity, &host.tlb);
+    let array = |of: &ArraySpec| TlbFigures { entries: *of.entries, ways: *of.ways, large_ways: *of.large_ways };
+    ProcessorFigures {
+        vendor: *identity.vendor,
+        family: *identity.family,
+        model: *identity.model,
+        stepping: *identity.stepping,
+        brand: identity.brand.value.clone(),
+        l1: CacheFigures { bytes: host.l1.capacity.get(), ways: *host.l1.ways },
+        l2: CacheFigures { bytes: host.l2.capacity.get(), ways: *host.l2.ways },
+        llc: CacheFigures { bytes: host.llc.capacity().get(), ways: *host.llc.ways },
+        load_tlb: array(&tlb.load),
+        large_load_tlb: tlb.load_large.as_ref().map(array),
+        store_tlb: tlb.store.as_ref().map(array),
+        second_tlb: array(&tlb.second),
+    }
 }
 
 fn node(spec: &MachineSpec, id: NodeId) -> NodeFigures {

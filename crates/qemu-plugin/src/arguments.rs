@@ -1,11 +1,13 @@
 //! The plugin's arguments: `ring=<fd>,model=<fd>,detail=all|marker|output|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`,
-//! `sample=<detail>:<warm>:<every>:<seed>`, `warmup=program`, `counters=<port>`, `until=<ps>`, `until_idle=<ps>` and
-//! `control=<port>`.
+//! `sample=<detail>:<warm>:<every>:<seed>`, `sample=<detail>:<warm>:most=<windows>:<seed>`, `warmup=program`, `counters=<port>`,
+//! `until=<ps>`, `until_idle=<ps>`, `control=<port>`, `boot=save|<ps>` and `cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>`.
 
 use std::os::fd::RawFd;
 use std::str::FromStr;
 
 use cxlab_access::{Schedule, Vcpu};
+
+use crate::answer::Answer;
 
 /// Which instructions go to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +51,17 @@ pub struct Bounds {
     pub control: Option<u16>,
 }
 
+/// Where a guest begins, and whether it ends where Linux is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boot {
+    /// it boots, and runs its program
+    Whole,
+    /// it boots, and stands still for its state to be saved
+    Save,
+    /// its state was saved at this time [ps]
+    Saved(u64),
+}
+
 /// What the supervisor asks of the plugin.
 #[derive(Clone, Debug)]
 pub struct Arguments {
@@ -76,11 +89,16 @@ pub struct Arguments {
     /// number of the serial port that the model answers a program in, if there is one
     pub counters: Option<u16>,
     pub bounds: Bounds,
+    pub boot: Boot,
+    /// what CPUID answers where QEMU would answer something else
+    pub cpuid: Vec<Answer>,
 }
 
 const VALID: &str = "ring=<fd>, model=<fd>, detail=all|marker|output|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, \
                      poison=<window>:<bytes>, vcpus=<1 to 64>, skew=<ps>, counters=<port>, \
-                     sample=<detail>:<warm>:<every>:<seed>, warmup=program, until=<ps>, until_idle=<ps>, control=<port>";
+                     sample=<detail>:<warm>:<every>:<seed>, sample=<detail>:<warm>:most=<windows>:<seed>, warmup=program, \
+                     until=<ps>, until_idle=<ps>, control=<port>, boot=save|<ps>, \
+                     cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>";
 
 impl Arguments {
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
@@ -89,6 +107,7 @@ impl Arguments {
         let (mut vcpus, mut skew_ps, mut counters) = (1, 2_000_000, None);
         let mut poison = Vec::new();
         let (mut sample, mut warm_up, mut bounds) = (None, WarmUp::None, Bounds::default());
+        let (mut boot, mut cpuid) = (Boot::Whole, Vec::new());
         for word in words {
             let refuse = || format!("`{word}` is no argument; valid: {VALID}");
             let (key, value) = word.split_once('=').ok_or_else(refuse)?;
@@ -118,6 +137,9 @@ impl Arguments {
                 ("control", port) => bounds.control = Some(above_zero(port).ok_or_else(refuse)?),
                 ("until", ps) => bounds.until_ps = Some(above_zero(ps).ok_or_else(refuse)?),
                 ("until_idle", ps) => bounds.until_idle_ps = Some(above_zero(ps).ok_or_else(refuse)?),
+                ("cpuid", answer) => cpuid.push(answer.parse().map_err(|()| refuse())?),
+                ("boot", "save") => boot = Boot::Save,
+                ("boot", ps) => boot = Boot::Saved(above_zero(ps).ok_or_else(refuse)?),
                 _ => return Err(refuse()),
             }
         }
@@ -137,6 +159,8 @@ impl Arguments {
             warm_up,
             counters,
             bounds,
+            boot,
+            cpuid,
         })
     }
 }
@@ -146,9 +170,12 @@ fn above_zero<T: FromStr + PartialOrd + Default>(text: &str) -> Option<T> {
 }
 
 fn schedule(numbers: &str) -> Option<Schedule> {
-    let numbers = numbers.split(':').map(|number| number.parse().ok()).collect::<Option<Vec<u64>>>()?;
-    let [detail, warm, every, seed] = numbers[..] else { return None };
-    Schedule::new(detail, warm, every, seed).ok()
+    let [detail, warm, windows, seed] = numbers.split(':').collect::<Vec<_>>()[..] else { return None };
+    let (detail, warm, seed) = (detail.parse().ok()?, warm.parse().ok()?, seed.parse().ok()?);
+    match windows.strip_prefix("most=") {
+        Some(most) => Schedule::thinning(detail, warm, most.parse().ok()?, seed).ok(),
+        None => Schedule::new(detail, warm, windows.parse().ok()?, seed).ok(),
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +197,8 @@ mod tests {
         let sampled = parse("ring=7,model=8,detail=all,tsc=1,sample=1:2:30:4,warmup=program").unwrap();
         assert_eq!(sampled.sample, Schedule::new(1, 2, 30, 4).ok());
         assert_eq!(sampled.warm_up, WarmUp::Program);
+        let thinned = parse("ring=7,model=8,detail=all,tsc=1,sample=1:2:most=4:5").unwrap();
+        assert_eq!(thinned.sample, Schedule::thinning(1, 2, 4, 5).ok());
         assert_eq!(parse("ring=7,model=8,detail=all,tsc=1,counters=5").unwrap().counters, Some(5));
         let bounded = parse("ring=7,model=8,detail=output,tsc=1,until=200,until_idle=30,control=1").unwrap();
         assert_eq!(bounded.detail, Detail::Output);
@@ -177,8 +206,11 @@ mod tests {
         assert_eq!(bounded.bounds, bounds);
         for (text, wanted) in [
             ("ring=7,model=8,detail=all,tsc=1,until=0", "`until=0`"),
+            ("ring=7,model=8,detail=all,tsc=1,boot=load", "`boot=load`"),
+            ("ring=7,model=8,detail=all,tsc=1,cpuid=4:0:ebx", "`cpuid=4:0:ebx`"),
             ("ring=7,model=8,detail=all,tsc=1,sample=1:2:3", "`sample=1:2:3`"),
             ("ring=7,model=8,detail=all,tsc=1,sample=9:2:3:0", "`sample=9:2:3:0`"),
+            ("ring=7,model=8,detail=all,tsc=1,sample=9:2:most=3:0", "`sample=9:2:most=3:0`"),
             ("model=8,detail=all,tsc=1", "`ring=` is missing"),
             ("ring=7,model=8,detail=some,tsc=1", "`detail=some` is no argument"),
             ("ring=7,model=8,detail=all,tsc=0", "`tsc=0`"),

@@ -37,7 +37,11 @@ unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
         return std::ptr::null_mut();
     }
     let block = BlockData::of_pointer(data);
-    if mode::in_detail() && !with(|stream| stream.feed.may_enter(vcpu, block.id())) {
+    let may_enter = with(|stream| match mode::now() {
+        Mode::Detail => stream.feed.may_enter(vcpu, block.id()),
+        _ => stream.may_warm(vcpu),
+    });
+    if !may_enter {
         return qemu::cpu(vcpu);
     }
     if with(|stream| stream.step(vcpu, block)) {
@@ -100,8 +104,8 @@ pub unsafe extern "C" fn on_pause(vcpu: u32, instruction: *mut c_void) {
 pub unsafe extern "C" fn on_halt(vcpu: u32, _data: *mut c_void) {
     let vcpu = vcpu as usize;
     // With an interrupt at hand it goes on at once.
-    if mode::in_detail() && !qemu::has_work(vcpu) {
-        with(|stream| stream.feed.halt(vcpu));
+    if mode::tells() && !qemu::has_work(vcpu) {
+        with(|stream| stream.halt(vcpu));
     }
 }
 
@@ -150,11 +154,12 @@ pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u6
 #[inline]
 fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instruction: u16) {
     with(|stream| {
-        if !stream.warming.is_news(address >> 6, store) {
+        if !stream.warming.is_news(vcpu, address >> 6, store) {
             return;
         }
-        let Some(access) = located(info, address, store, instruction) else { return };
+        let Some(mut access) = located(info, address, store, instruction) else { return };
         if !access.device {
+            access.page = stream.feed.page(vcpu, address, access.physical);
             stream.feed.access(vcpu, access);
         } else if store {
             // Each store to a device may notify it.

@@ -16,11 +16,11 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::api::{self, Counter};
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Boot};
 use crate::{mode, progress, qemu, turns};
 
 const PS_PER_NS: u64 = 1000;
@@ -55,6 +55,8 @@ static SPEC: OnceLock<Spec> = OnceLock::new();
 static BASE: AtomicU64 = AtomicU64::new(0);
 /// the latest time that anybody was shown [ps]
 static SHOWN: AtomicU64 = AtomicU64::new(0);
+/// whether the machine's state is saved or loaded: the main loop is shown the true time
+static STATE_MOVES: AtomicBool = AtomicBool::new(false);
 /// timers due until then have been run [ps]
 static RUN_UNTIL: AtomicU64 = AtomicU64::new(0);
 
@@ -85,6 +87,24 @@ pub fn start(arguments: &Arguments) {
         instructions: counter(0),
         since_look: counter(8),
     });
+    if let Boot::Saved(ps) = arguments.boot {
+        begin_to_move_state(ps);
+    }
+}
+
+/// From here on the machine's state, of time `ps`, is saved or loaded, until a vCPU runs.
+pub fn begin_to_move_state(ps: u64) {
+    skip(ps.saturating_sub(now_ps()));
+    RUN_UNTIL.fetch_max(ps, AcqRel);
+    STATE_MOVES.store(true, Release);
+}
+
+/// Begin to count to the next look at the timers: the phase of a guest whose state was loaded is that of one that has booted.
+pub fn restart_looks() {
+    for vcpu in 0..turns::vcpus() {
+        // SAFETY: a counter of ours.
+        unsafe { api::qemu_plugin_u64_set(spec().since_look, vcpu as u32, 0) };
+    }
 }
 
 /// Now, as every reader sees it [ps].
@@ -166,6 +186,7 @@ pub fn instrument(block: *mut api::Block, instructions: u64) {
 unsafe extern "C" fn look_at_timers(vcpu: u32, _data: *mut c_void) {
     // SAFETY: a counter of ours.
     unsafe { api::qemu_plugin_u64_set(spec().since_look, vcpu, 0) };
+    STATE_MOVES.store(false, Release);
     progress::show(now_ps());
     run_due_timers(vcpu as usize);
     turns::let_others_run(vcpu as usize);
@@ -183,7 +204,8 @@ pub fn run_due_timers(vcpu: usize) {
 /// QEMU: what the virtual clock reads [ns].
 pub unsafe extern "C" fn virtual_clock() -> i64 {
     let of_main_loop = || RUN_UNTIL.load(Acquire).saturating_sub(MAIN_LOOP_BEHIND);
-    let ps = if MAIN_LOOP.with(|is| *is) { of_main_loop() } else { now_ps() };
+    let is_behind = MAIN_LOOP.with(|is| *is) && !STATE_MOVES.load(Acquire);
+    let ps = if is_behind { of_main_loop() } else { now_ps() };
     (ps / PS_PER_NS) as i64
 }
 

@@ -60,7 +60,7 @@ fn watch() {
 /// Bring an idle guest to its next timer. `None`: it is no longer idle; else look again after the pause.
 fn step() -> Option<Duration> {
     let lock = BigLock::take();
-    if !qemu::all_idle(&lock) {
+    if !qemu::all_idle(&lock) || !qemu::runs(&lock) {
         return None;
     }
     let detail = mode::in_detail();

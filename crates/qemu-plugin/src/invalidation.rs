@@ -28,7 +28,7 @@ pub fn invalidates(code: &iced_x86::Instruction) -> bool {
 
 /// One is about to be executed.
 pub unsafe extern "C" fn on_invalidation(vcpu: u32, data: *mut c_void) {
-    if !mode::in_detail() {
+    if !mode::tells() {
         return;
     }
     // SAFETY: the data of this callback.

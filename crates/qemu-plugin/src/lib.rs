@@ -12,10 +12,12 @@
 //!   idle.rs       nothing to do: jump to the next timer; a request in flight: stand still
 //!   device.rs     are requests in flight?
 //!   counters.rs   a program asks for the machine's counters: stand still until they are in its port
+//!   cpuid.rs      what CPUID says of caches, TLBs and cores
 //!   port.rs       what the guest has received in a serial port
 //!   stop.rs       the run has come to its bound: stand still until the program is stopped
 //!   mode.rs       is there detail now?
 //!   turns.rs      which vCPU runs, and until when
+//!   boot.rs       Linux is up: the machine's state is saved here, or was loaded
 //!   region.rs     detail begins and ends: markers, flushing translations
 //!   window.rs     RAM over the CXL windows
 //!   poison.rs     poisoned lines in them: machine checks
@@ -28,11 +30,14 @@
 //! Licence: GPL-2.0-or-later, as QEMU.
 
 mod accelerator;
+mod answer;
 mod api;
 mod arguments;
+mod boot;
 mod callbacks;
 mod clock;
 mod counters;
+mod cpuid;
 mod decoded;
 mod device;
 mod idle;
@@ -89,6 +94,8 @@ fn install(id: PluginId, arguments: &arguments::Arguments) -> Result<(), String>
     turns::start(arguments);
     stream::open(arguments)?;
     clock::start(arguments);
+    cpuid::start(&arguments.cpuid)?;
+    boot::start(arguments);
     region::start(arguments);
     window::start(arguments);
     counters::start(arguments);

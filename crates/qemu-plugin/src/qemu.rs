@@ -14,9 +14,11 @@ pub type Work = unsafe extern "C" fn(Cpu, u64);
 /// The versions whose structures are declared here.
 const SERIES: &str = "10.0.";
 /// `QEMU_CLOCK_VIRTUAL`
-const VIRTUAL_CLOCK: c_int = 1;
+pub const VIRTUAL_CLOCK: c_int = 1;
 /// `QEMU_TIMER_ATTR_ALL`
 const ALL_TIMERS: c_int = -1;
+/// `RUN_STATE_PAUSED` of qapi/run-state.json
+const PAUSED: c_int = 4;
 
 macro_rules! functions {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)+) => {
@@ -56,6 +58,10 @@ functions! {
     cpu_has_work: fn(Cpu) -> bool;
     cpu_thread_is_idle: fn(Cpu) -> bool;
     cpu_loop_exit_restore: fn(Cpu, usize);
+    pause_all_vcpus: fn();
+    vm_stop: fn(c_int) -> c_int;
+    runstate_is_running: fn() -> bool;
+    tlb_flush: fn(Cpu);
     qmp_x_query_virtio: fn(*mut c_void) -> *mut VirtioList;
     qapi_free_VirtioInfoList: fn(*mut VirtioList);
     qmp_x_query_virtio_queue_status: fn(*const c_char, u16, *mut c_void) -> *mut VirtQueueStatus;
@@ -178,6 +184,11 @@ pub fn functions() -> &'static Functions {
     FUNCTIONS.get().expect("check comes first")
 }
 
+/// Where QEMU keeps the address of the function that it calls for CPUID.
+pub fn cpuid_helper() -> Result<*mut *mut c_void, String> {
+    symbol("helper_info_cpuid\0").map(<*mut c_void>::cast)
+}
+
 /// A vCPU by its number.
 pub fn cpu(vcpu: usize) -> Cpu {
     // SAFETY: a look-up by index.
@@ -278,6 +289,27 @@ pub fn run_timers_soon(vcpu: usize) {
     }
     // SAFETY: queues work on a vCPU that exists.
     unsafe { (functions().async_run_on_cpu)(cpu(vcpu), run, 0) };
+}
+
+/// Stop the machine where it is, behind the vCPU's block. The caller is work on a vCPU, which has the big lock.
+pub fn stand_still() {
+    // SAFETY: both may be called on a vCPU's thread, with the big lock.
+    unsafe {
+        (functions().pause_all_vcpus)();
+        (functions().vm_stop)(PAUSED);
+    }
+}
+
+/// Whether the machine runs: it stands still while its state is saved or loaded. The caller holds the big lock.
+pub fn runs(_lock: &BigLock) -> bool {
+    // SAFETY: reads a variable.
+    unsafe { (functions().runstate_is_running)() }
+}
+
+/// Run `work` on the vCPU's thread, with the big lock, as soon as its block ends.
+pub fn run_behind_block(vcpu: usize, work: Work) {
+    // SAFETY: queues work on a vCPU that exists.
+    unsafe { (functions().async_run_on_cpu)(cpu(vcpu), work, vcpu as u64) };
 }
 
 /// Run `work` with all vCPUs stopped, as soon as this vCPU's block ends.

@@ -12,7 +12,7 @@ use cxlab_access::Marker;
 
 use crate::arguments::{Arguments, Detail};
 use crate::qemu::{self, Cpu};
-use crate::{counters, idle, mode, stop, stream};
+use crate::{boot, counters, idle, mode, stop, stream};
 
 static DETAIL: OnceLock<Detail> = OnceLock::new();
 /// id of the marker that the next region begins with
@@ -82,6 +82,9 @@ fn effect(detail: Detail, marker: Marker, place: Place) -> Effect {
 /// A marker is executed.
 pub unsafe extern "C" fn on_marker(vcpu: u32, data: *mut c_void) {
     let marker = Marker::from_id(data as u16).expect("only markers get this callback");
+    if marker == Marker::Booted {
+        return boot::on_booted(vcpu as usize);
+    }
     let detail = *DETAIL.get().expect("start comes first");
     let effect = effect(detail, marker, place());
     if marker == Marker::ProgramEnd {

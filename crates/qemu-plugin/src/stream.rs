@@ -7,6 +7,7 @@
 //!
 //! One thread uses the stream at a time: that of the vCPUs, or the idle one while all are halted under the big lock.
 
+mod axis;
 mod block;
 mod bound;
 mod feed;
@@ -16,7 +17,7 @@ mod warming;
 
 use std::cell::UnsafeCell;
 
-use cxlab_access::{BlockId, Marker, Phase, Record};
+use cxlab_access::{BlockId, Marker, Phase, REPEATED_LINE, Record};
 
 use crate::arguments::Arguments;
 use crate::mode::{self, Mode};
@@ -35,6 +36,10 @@ pub struct Stream {
     /// between windows, and ahead of a region
     pub warming: Warming,
     bound: Bound,
+    /// there are several vCPUs
+    several: bool,
+    /// of several vCPUs: the schedule is to be looked at
+    looks: bool,
     /// the block that was entered last
     entered: BlockId,
 }
@@ -53,8 +58,9 @@ static STREAM: Cell = Cell(UnsafeCell::new(None));
 pub fn open(arguments: &Arguments) -> Result<(), String> {
     let feed = Feed::new(Link::open(arguments)?);
     let (warming, bound) = (Warming::new(arguments), Bound::new(arguments.bounds));
+    let several = arguments.vcpus > 1;
     // SAFETY: nothing else runs yet.
-    unsafe { *STREAM.0.get() = Some(Stream { feed, warming, bound, entered: BlockId(0) }) };
+    unsafe { *STREAM.0.get() = Some(Stream { feed, warming, bound, several, looks: true, entered: BlockId(0) }) };
     Ok(())
 }
 
@@ -82,6 +88,7 @@ impl Stream {
 
     /// A region begins, or the way to it: in the phase that the schedule says.
     fn begin_phase(&mut self, vcpu: usize, marker: Marker) {
+        self.warming.begin_region(vcpu);
         if marker == Marker::ProgramStart && self.warming.warms_up() {
             self.warming.set_before_region(true);
             self.enter_warming(vcpu);
@@ -120,18 +127,49 @@ impl Stream {
         if entered.is_user() {
             self.bound.program_runs();
         }
-        if let Some(progress) = self.warming.schedule() {
+        if self.several {
+            if std::mem::take(&mut self.looks) {
+                self.look_at_schedule(vcpu, entered.id());
+            }
+        } else if let Some(progress) = self.warming.schedule() {
             let before = progress.phase();
             if let Some(phase) = progress.enter(instructions) {
                 self.feed.announce(vcpu, entered.id());
                 self.follow(vcpu, before, phase);
             }
         }
-        if mode::in_detail() {
-            self.warming.in_detail(instructions);
-            self.feed.block(vcpu, entered) && self.ends(vcpu)
+        let looks = if mode::in_detail() {
+            self.warming.in_detail(vcpu, instructions, entered.paused());
+            self.feed.block(vcpu, entered)
         } else {
-            self.warm_block(vcpu, entered.id(), instructions) && self.ends(vcpu)
+            self.warm_block(vcpu, entered)
+        };
+        self.looks |= looks;
+        looks && self.ends(vcpu)
+    }
+
+    /// The schedule of several vCPUs is in their common time, and looked at where that is known anew.
+    #[cold]
+    fn look_at_schedule(&mut self, vcpu: usize, next: BlockId) {
+        let position = self.warming.position_of_several();
+        let Some(progress) = self.warming.schedule() else { return };
+        let before = progress.phase();
+        if let Some(phase) = progress.reach(position) {
+            self.feed.announce(vcpu, next);
+            self.follow(vcpu, before, phase);
+        }
+    }
+
+    /// Whether one of several vCPUs may enter a block where nothing is timed.
+    pub fn may_warm(&mut self, vcpu: usize) -> bool {
+        self.warming.may_enter(vcpu)
+    }
+
+    /// One of several vCPUs waits for an interrupt.
+    pub fn halt(&mut self, vcpu: usize) {
+        turns::untimed::fall_asleep(vcpu);
+        if mode::in_detail() {
+            self.feed.halt(vcpu);
         }
     }
 
@@ -167,15 +205,22 @@ impl Stream {
     }
 
     fn sample(&mut self, vcpu: usize, phase: Phase, idle_ps: u64) {
-        let position = self.warming.position();
-        self.feed.push(vcpu, Record::Sample { phase, position, idle_ps });
+        let position = if self.several { self.warming.position_of_several() } else { self.warming.position() };
+        let keep = self.warming.take_keep();
+        self.feed.push(vcpu, Record::Sample { phase, position, keep, idle_ps });
     }
 
     fn enter_warming(&mut self, vcpu: usize) {
+        // Its core comes to where all is committed: who goes on behind the phase is woken there.
+        turns::speak(vcpu);
         self.feed.halt_others(vcpu);
         self.feed.settle(vcpu);
         self.sample(vcpu, Phase::Warming, 0);
-        self.warming.begin(self.feed.model_ps());
+        let model_ps = self.feed.model_ps();
+        if self.several {
+            self.warming.begin_of_several(vcpu, model_ps, self.feed.end_stretch());
+        }
+        self.warming.begin(model_ps);
         mode::set(Mode::Warming);
     }
 
@@ -190,6 +235,7 @@ impl Stream {
         self.sample(vcpu, Phase::Detailed, self.warming.idle_ps());
         self.warming.end(self.feed.model_ps());
         self.feed.resume(vcpu);
+        self.feed.begin_stretch();
     }
 
     /// Show what time it is where nothing is timed.
@@ -198,14 +244,13 @@ impl Stream {
     }
 
     /// Whether it was time to look at the timers.
-    fn warm_block(&mut self, vcpu: usize, block: BlockId, instructions: u64) -> bool {
-        self.feed.push(vcpu, Record::Block { block, from: 0 });
-        self.warming.untimed(instructions);
+    fn warm_block(&mut self, vcpu: usize, entered: BlockData) -> bool {
+        self.feed.push(vcpu, Record::Block { block: entered.id(), from: 0 });
+        self.warming.untimed(vcpu, entered.instructions(), entered.paused());
         let looks = self.warming.looks_at_timers();
         if looks {
             self.show_warmed();
             clock::run_due_timers(vcpu);
-            turns::let_others_run(vcpu);
         }
         looks
     }
@@ -214,6 +259,9 @@ impl Stream {
     /// has not done so just before.
     #[inline]
     pub fn repeat(&mut self, vcpu: usize, instruction: u16, line: u64, store: bool) -> bool {
+        if self.several {
+            return self.repeat_of_several(vcpu, instruction, line, store);
+        }
         let Some(progress) = self.warming.schedule() else {
             return true;
         };
@@ -225,11 +273,22 @@ impl Stream {
             self.feed.forget_touches();
         }
         if mode::in_detail() {
-            self.warming.in_detail(counts);
+            self.warming.in_detail(vcpu, counts, None);
         } else {
-            self.warming.untimed(counts);
+            self.warming.untimed(vcpu, counts, None);
         }
         counts > 0
+    }
+
+    /// The same of one of several: a phase begins with a block, but what the instruction does counts.
+    fn repeat_of_several(&mut self, vcpu: usize, instruction: u16, line: u64, store: bool) -> bool {
+        let is_new = self.warming.repeats(instruction, line, store);
+        if is_new && mode::in_detail() {
+            self.warming.in_detail(vcpu, REPEATED_LINE, None);
+        } else if is_new {
+            self.warming.untimed(vcpu, REPEATED_LINE, None);
+        }
+        is_new
     }
 
     /// No vCPU has anything to do for so long, or until the run has come to its bound: whether it has.
@@ -251,14 +310,14 @@ impl Stream {
 
     /// A device has served a request while time stood still.
     pub fn device_served(&mut self, vcpu: usize, service_ps: u64) {
-        self.warming.stands(service_ps);
+        self.warming.serves_in_detail(service_ps);
         self.feed.device_served(vcpu, service_ps);
     }
 
     /// A device has served a request where nothing is timed.
     pub fn warm_device_served(&mut self, vcpu: usize, service_ps: u64) {
         self.feed.push(vcpu, Record::Device { service_ps });
-        self.warming.serve(service_ps);
+        self.warming.serve(vcpu, service_ps);
         self.show_warmed();
     }
 

@@ -15,6 +15,7 @@
 //! (`cpu_loop_exit_restore`), and the main loop goes on to the next vCPU.
 
 mod estimate;
+pub mod untimed;
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -27,9 +28,11 @@ use cxlab_access::ring::Behind;
 use estimate::Estimate;
 
 use crate::arguments::Arguments;
-use crate::mode;
+use crate::mode::{self, Mode};
 use crate::qemu::{self, Cpu};
 
+/// Instructions between two PAUSEs of one that spins, at most: it looks at what it waits for, and perhaps at the clock.
+pub const SPIN: u64 = 64;
 /// Instructions of a turn at most while another one spins.
 const WATCHED: u64 = 100;
 
@@ -140,6 +143,16 @@ impl Turns {
         Turns { estimates: vec![Estimate::new(); vcpus()], running: 0, left: 0, spinning: 0, skew_ps: spec().skew_ps }
     }
 
+    /// A stretch of detail begins.
+    pub fn begin_stretch(&mut self) {
+        self.estimates.iter_mut().for_each(Estimate::begin_stretch);
+    }
+
+    /// How long the instructions of each took in the stretch that ends here [ps].
+    pub fn end_stretch(&self) -> impl Iterator<Item = u64> {
+        self.estimates.iter().map(Estimate::end_stretch)
+    }
+
     fn others(&self, vcpu: usize) -> impl Iterator<Item = &Estimate> {
         let others = self.estimates.iter().enumerate().filter(move |(index, _)| *index != vcpu && !is_halted(*index));
         others.map(|(_, other)| other)
@@ -173,6 +186,17 @@ impl Turns {
             return Turn::Wake { speaker };
         }
         if self.left == 0 { Turn::Leave } else { Turn::Run }
+    }
+
+    /// One that was taken to have halted goes on beside the one that runs: whether it was.
+    pub fn wake(&mut self, vcpu: usize, running: usize) -> bool {
+        let woken = end_halt(vcpu);
+        if woken {
+            let now_ps = self.estimates[running].ps();
+            self.estimates[vcpu].stand_until(now_ps);
+            self.measure();
+        }
+        woken
     }
 
     /// Whether the turn of the one that runs goes on, now that it is measured anew.
@@ -277,7 +301,9 @@ impl Turns {
 pub unsafe extern "C" fn handle_interrupt(cpu: Cpu, mask: c_int) {
     // SAFETY: QEMU's own function, with its own arguments.
     unsafe { (qemu::functions().tcg_handle_interrupt)(cpu, mask) };
-    if any_halted() && mode::in_detail() && (0..vcpus()).any(|vcpu| is_halted(vcpu) && qemu::cpu(vcpu) == cpu) {
+    if mode::now() == Mode::Warming && several() {
+        untimed::wakes(cpu, vcpus());
+    } else if any_halted() && mode::in_detail() && (0..vcpus()).any(|vcpu| is_halted(vcpu) && qemu::cpu(vcpu) == cpu) {
         qemu::end_turn(speaker());
     }
 }

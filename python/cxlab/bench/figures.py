@@ -18,6 +18,7 @@ from cxlab.border import BenchJob, BenchPoint
 
 UNITS = {
     "latency": "ns",
+    "median_latency": "ns",
     "bandwidth": "GB/s",
     "efficiency": "%",
     "write_efficiency": "%",
@@ -67,6 +68,8 @@ class Figure:
         match self.settings["metric"]:
             case "latency":
                 return counted(point.latency_ns)
+            case "median_latency":
+                return counted(point.nodes[self.settings["node"]].p50_load_latency_ns)
             case "bandwidth":
                 return counted(point.bandwidth_mb_s) / 1e3
             case "write_efficiency":
@@ -87,7 +90,19 @@ def _job(have: Mapping[str, Any]) -> BenchJob:
     threads = 0 if memo or "size" in have else have.get("threads", 16)
     mix, store = Mix.parse(have.get("mix", "1:0")), have.get("store", "ordinary")
     chase = have.get("chase", "blocks")
-    workload = Workload(have["machine"], placement, threads, mix, store, chase=chase)
+    of_cache = have.get("of_cache")
+    latency_thread = have.get("latency_thread", True)
+    workload = Workload(
+        have["machine"],
+        placement,
+        threads,
+        mix,
+        store,
+        latency_thread=latency_thread,
+        prefetch=have.get("prefetch"),
+        chase=chase,
+        of_cache=of_cache,
+    )
     if memo:
         return workload.job_of({"memo": {"instruction": memo}})
     if "size" in have:

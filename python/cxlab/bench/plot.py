@@ -11,7 +11,7 @@ import msgspec
 from matplotlib.axes import Axes
 from msgspec import Struct
 
-from cxlab.bench.result import Result
+from cxlab.bench.result import Result, counted
 from cxlab.error import Code, InputError
 from cxlab.figure import COLOURS, drawn
 
@@ -118,6 +118,25 @@ def curves(path: Path, title: str, lines: Sequence[Curve]) -> None:
             )
         else:
             axes.legend(frameon=False, fontsize=9)
+
+
+def cliff(path: Path, title: str, result: Result) -> None:
+    """Draw bandwidth over the ratio of the buffers to the device's cache, both logarithmic."""
+    pairs = zip(result.values, result.points, strict=True)
+    points = sorted((ratio, counted(point.bandwidth_mb_s) / 1e3) for ratio, point in pairs)
+    with drawn(path, (7.2, 4.5)) as figure:
+        axes = figure.add_subplot()
+        ratios = [ratio for ratio, _ in points]
+        axes.plot(ratios, [bandwidth for _, bandwidth in points], color=COLOURS[0], marker="o", markersize=4)
+        axes.axvline(1, color="0.6", linestyle=":")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xticks(ratios, labels=[f"{ratio:g}" for ratio in ratios])
+        axes.minorticks_off()
+        axes.set_xlabel("bytes of all buffers over bytes of the device's cache")
+        axes.set_ylabel("bandwidth, reads and writes [GB/s]")
+        axes.set_title(title)
+        axes.grid(alpha=0.3)
 
 
 #: Latencies that a logarithmic axis names [ns].

@@ -137,6 +137,8 @@ class Workload:
     page_tables: str | None = None
     #: of the cores; as the host file has them where it is ``None``
     prefetch: bool | None = None
+    #: bytes of all buffers over those of the device's cache; ``None`` where buffers have their own size
+    of_cache: float | None = None
 
     def job(self, delay: int) -> BenchJob:
         """The model's job for one delay [core cycles]."""
@@ -154,7 +156,7 @@ class Workload:
 
     def job_of(self, work: Work, delay: int = 0) -> BenchJob:
         """The model's job for another kernel on the same placement."""
-        return {
+        job: BenchJob = {
             "machine": str(self.machine),
             "set": settings_of(self.machine),
             "placement": [{"node": node, "weight": weight} for node, weight in self.placement.shares],
@@ -166,6 +168,7 @@ class Workload:
             "prefetch": self.prefetch,
             "seed": SEED,
         }
+        return job if self.of_cache is None else {**job, "of_cache": self.of_cache}
 
     def settings(self) -> dict[str, Any]:
         """As it stands in results."""

@@ -12,7 +12,7 @@ from cxlab import model
 from cxlab.asked_machine import keys_of
 from cxlab.bench.request import Workload
 from cxlab.bench.sweep import SPREAD, Spread
-from cxlab.border import BenchPoint
+from cxlab.border import BenchPoint, StatisticDistribution
 from cxlab.output import table
 
 
@@ -135,6 +135,40 @@ def embedding_table(result: Result) -> Table:
             f"{stages_ns(point, ['root_port_queue']):.0f}",
         )
     return shown
+
+
+def cache_table(result: Result) -> Table:
+    """One row a ratio of the buffers to the cache: loads, what the cache had, how long its pages took."""
+    loads = ("mean [ns]", "p50 [ns]", "p99 [ns]", "p99.9 [ns]")
+    cache = ("hits", "merged", "misses", "written back", "fetch [us]", "fetch p99 [us]")
+    shown = table(("of cache", "[MB/s]", *loads, *cache), title=_title(result))
+    for ratio, point in zip(result.values, result.points, strict=True):
+        (node,) = point.nodes.values()
+        counts = [port.cxl["device_cache"] for port in node.ports if "device_cache" in port.cxl]
+        each = {name: sum(int(_number(count[name])) for count in counts) for name in CACHE_COUNTS}
+        asked = max(1, each["hits"] + each["merged"] + each["misses"])
+        fetch = counts[0]["fill_latency"]
+        fetches: tuple[float | None, ...] = (None, None)
+        if isinstance(fetch, StatisticDistribution) and fetch.count:
+            fetches = (fetch.mean / 1e3, fetch.p99 / 1e3)
+        quantiles = (node.p50_load_latency_ns, node.p99_load_latency_ns, node.p999_load_latency_ns)
+        shown.add_row(
+            f"{ratio:g}",
+            f"{counted(point.bandwidth_mb_s):,.0f}",
+            *("-" if time is None else f"{time:,.0f}" for time in (node.mean_load_latency_ns, *quantiles)),
+            *(f"{each[name] / asked:.2%}" for name in ("hits", "merged", "misses")),
+            f"{each['write_backs']:,}",
+            *("-" if time is None else f"{time:,.1f}" for time in fetches),
+        )
+    return shown
+
+
+#: What a device's cache counts, of what the table shows.
+CACHE_COUNTS = ("hits", "merged", "misses", "write_backs")
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, int | float) else 0.0
 
 
 def points_table(result: Result) -> Table:

@@ -3,6 +3,8 @@
     x (value / start) --> candidate --> residuals ln(simulated / measured), weighted
     Jacobian: one step forward for each parameter, all in parallel; then Broyden's updates (Math. Comp. 19,
     1965), which cost no simulation. Where that ends, once more with a new Jacobian
+    Whole numbers: two to each side of the end are tried, and from a better one the search goes on. As a count
+    of buffers grows, the residual may rise before it falls
 
 A step is large against the simulator's own scatter, and of one size for all parameters of a unit: two times
 that only appear as their sum then have the same column, digit for digit.
@@ -32,6 +34,8 @@ STEP = 0.05
 TOLERANCE = 1e-3
 #: Of the search, each with a new Jacobian.
 ROUNDS = 2
+#: Whole numbers to each side that are tried where the search has ended.
+BESIDE = 2
 #: Of the model's random streams, to see how much they matter.
 SEEDS = (1, 2, 3)
 #: Relative; assumption: loaded-latency runs of one machine repeat to about this.
@@ -80,10 +84,29 @@ class _Search:
 
     def residuals(self, x: Array) -> Array:
         [found] = self._residuals([x])
-        cost = float(found @ found)
-        if self.best is None or cost < self.best[0]:
-            self.best = (cost, x.copy(), found)
+        self._judge(x, found)
         return found
+
+    def _judge(self, x: Array, found: Array) -> bool:
+        """Keep the candidate if it is the best so far: whether it is."""
+        cost = float(found @ found)
+        if self.best is not None and cost >= self.best[0]:
+            return False
+        self.best = (cost, x.copy(), found)
+        return True
+
+    def beside(self, x: Array) -> bool:
+        """Try whole numbers near those of ``x``, one parameter at a time: whether one is the best so far."""
+        here = self._settled(x)
+        by = [delta for delta in range(-BESIDE, BESIDE + 1) if delta]
+        candidates = [
+            here + np.eye(len(here))[place] * delta / parameter.start
+            for place, parameter in enumerate(self.parameters)
+            for delta in by
+            if parameter.whole and parameter.low <= here[place] * parameter.start + delta <= parameter.high
+        ]
+        found = self._residuals(candidates)
+        return any([self._judge(at, of) for at, of in zip(candidates, found, strict=True)])
 
     def derivatives(self, x: Array) -> Array:
         """The Jacobian: by steps where there is none yet, else the last one with Broyden's update."""
@@ -147,17 +170,24 @@ def fit(
         return found
 
     low, high = (np.array([getattr(p, end) for p in parameters]) / search.start for end in ("low", "high"))
-    x = np.ones(len(parameters))
+
+    def ended() -> Array:
+        """Search on from the best so far, with a new Jacobian: the best candidate of all."""
+        search.jacobian = search.last = None
+        x = np.ones(len(parameters)) if search.best is None else search.best[1]
+        least_squares(
+            residuals, x, search.derivatives, bounds=(low, high),
+            xtol=TOLERANCE, ftol=TOLERANCE, gtol=None, max_nfev=iterations,
+        )  # fmt: skip
+        assert search.best is not None
+        return search.best[1]
+
     try:
         search.weigh()
         for _ in range(ROUNDS):
-            search.jacobian = search.last = None
-            least_squares(
-                residuals, x, search.derivatives, bounds=(low, high),
-                xtol=TOLERANCE, ftol=TOLERANCE, gtol=None, max_nfev=iterations,
-            )  # fmt: skip
-            assert search.best is not None
-            x = search.best[1]
+            x = ended()
+        if search.beside(x):
+            x = ended()
         jacobian, complete = search.by_steps(x), True
     except KeyboardInterrupt:
         if search.best is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import multiprocessing
 import os
@@ -20,6 +21,8 @@ from cxlab.calibrate.observation import Observation
 from cxlab.calibrate.parameter import Parameter
 from cxlab.error import Code, InputError, RefusedByModel
 
+#: prctl(2): the signal that a process gets when its parent ends.
+PR_SET_PDEATHSIG = 1
 #: Values of the parameters, in their order.
 Candidate = tuple[float, ...]
 
@@ -46,7 +49,9 @@ class Simulator:
         # No fork: the caller may have threads.
         processes = multiprocessing.get_context("spawn")
         self.workers = len(os.sched_getaffinity(0))
-        self._pool = ProcessPoolExecutor(self.workers, mp_context=processes, initializer=_leave_signals)
+        self._pool = ProcessPoolExecutor(
+            self.workers, mp_context=processes, initializer=_begin, initargs=(os.getpid(),)
+        )
         self.points_run = 0
 
     def __enter__(self) -> Simulator:
@@ -98,6 +103,14 @@ class Simulator:
         """Numbers of the machine's files, by name."""
         pairs = zip(self._parameters, candidate, strict=True)
         return {name: number for p, value in pairs for name, number in p.values(value).items()}
+
+
+def _begin(parent: int) -> None:
+    """Die with the parent, whatever ended it: other workers hold the pipe that a worker waits at."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    _leave_signals()
 
 
 def _leave_signals() -> None:

@@ -49,6 +49,7 @@ SECTIONS = {
         "query": "cxlab.cli.query",
         "report": "cxlab.cli.report",
         "report-bug": "cxlab.cli.report_bug",
+        "top": "cxlab.cli.top",
     },
 }
 COMMANDS = {name: module for section in SECTIONS.values() for name, module in section.items()}

@@ -11,67 +11,44 @@ mess             loaded latency over a family of mixes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
 from cxlab.bench import plot, result, sweep
-from cxlab.bench.request import DELAYS, SIZES, Mix, Placement, Workload, parse_size
+from cxlab.bench.request import DELAYS, SIZES, Mix, parse_size
 from cxlab.bench.result import Result
 from cxlab.border import (
-    BenchJob,
     ChaseOrder,
     Instruction,
     Isa,
-    Pages,
-    Pattern,
     Store,
     StreamKernel,
     Work,
 )
 from cxlab.cli.bench_options import (
+    Drawn,
+    Load,
+    Paged,
+    Where,
     chase_option,
     drawn,
     isa_option,
     load,
+    of_cache_option,
+    of_caches_option,
     paged,
     store_option,
     threads_option,
     where,
 )
+from cxlab.cli.bench_points import each, finish, measured, of_cache, show_spread
+from cxlab.cli.output_file import plot_option
 from cxlab.error import Code, InputError
 from cxlab.output import console, write_json
 
 MESS_MIXES = ("1:0", "4:1", "3:1", "2:1", "3:2", "1:1")
-
-
-def measured(
-    bench: str,
-    workload: Workload,
-    jobs: Sequence[BenchJob],
-    seeds: int,
-    varied: tuple[str, Sequence[Any]] | None = None,
-) -> Result:
-    """The points of all jobs, with their spread over the seeds."""
-    points, spreads = sweep.run_seeds(jobs, seeds, bench)
-    return Result(bench, workload, points, varied, spreads)
-
-
-def show_spread(outcome: Result, seeds: int) -> None:
-    """Show how far seeds are apart; where there was one, say so."""
-    if outcome.spreads:
-        console().print(result.spread_table(outcome, seeds))
-    else:
-        click.echo("one draw of the accesses (seed 1): --seeds N shows the spread", err=True)
-
-
-def finish(outcome: Result, seeds: int, json_file: Path | None) -> None:
-    """Write what was asked for."""
-    show_spread(outcome, seeds)
-    if json_file is not None:
-        write_json(json_file, outcome.document())
 
 
 @click.group(
@@ -103,36 +80,35 @@ def command() -> None:
 @click.option(
     "--sweep", "whole", is_flag=True, help="Walk over buffers of 1 KiB to 1 GiB, as lat_mem_rd does."
 )
+@of_caches_option
 def latency(
-    machine: str,
-    placement: Placement,
-    prefetch: bool | None,
-    seeds: int,
-    json_file: Path | None,
-    sizes: tuple[str, ...],
-    pages: Pages,
-    page_tables: str | None,
+    where: Where,
+    paged: Paged,
     chase: ChaseOrder,
+    sizes: tuple[str, ...],
     whole: bool,
+    of_caches: tuple[float, ...],
 ) -> None:
     """One point without load, or a point for each size."""
-    workload = Workload(
-        machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables, chase=chase
-    )
+    workload = replace(paged.on(where.workload()), chase=chase)
+    if sum(map(bool, (whole, sizes, of_caches))) > 1:
+        raise InputError(Code.BENCH, "--size, --sweep, --of-cache", "several are given", "one of them")
+    if of_caches:
+        outcome = of_cache("latency", workload, of_caches, where)
+        finish(outcome, where)
+        return
     if whole or sizes:
-        if whole and sizes:
-            raise InputError(Code.BENCH, "--size, --sweep", "both are given", "one of them")
         walked = SIZES if whole else tuple(parse_size(size) for size in sizes)
         jobs = [workload.job_of({"walk": {"size": size}}) for size in walked]
-        outcome = measured("latency", workload, jobs, seeds, ("size", walked))
+        outcome = measured("latency", workload, jobs, where, ("size", walked))
         for size, point in zip(walked, outcome.points, strict=True):
             click.echo(f"{size:>10}\t{result.counted(point.latency_ns):8.2f} ns")
-        finish(outcome, seeds, json_file)
+        finish(outcome, where)
         return
-    outcome = measured("latency", workload, [workload.job(0)], seeds)
-    click.echo(f"{machine}, {placement}: {result.counted(outcome.points[0].latency_ns):.1f} ns")
+    outcome = measured("latency", workload, [workload.job(0)], where)
+    click.echo(f"{where.machine}, {where.placement}: {result.counted(outcome.points[0].latency_ns):.1f} ns")
     console().print(result.stages_table(outcome.points[0]))
-    finish(outcome, seeds, json_file)
+    finish(outcome, where)
 
 
 @command.command(
@@ -155,39 +131,31 @@ def latency(
     is_flag=True,
     help="Measure at all of MLC's delays, from 0 (the peak) to 20000 (idle).",
 )
+@of_cache_option
 @drawn
 def loaded_latency(
-    machine: str,
-    placement: Placement,
-    prefetch: bool | None,
-    seeds: int,
-    json_file: Path | None,
-    threads: int,
-    mix: str,
-    store: Store,
-    pattern: Pattern,
-    isa: Isa,
+    where: Where,
+    load: Load,
     chase: ChaseOrder,
     delay: int | None,
     whole: bool,
-    plot_file: Path | None,
-    beside: tuple[Path, ...],
+    of_cache: float | None,
+    drawn: Drawn,
 ) -> None:
     """A point or a curve."""
     if (delay is None) != whole:
         raise InputError(Code.BENCH, "--delay, --sweep", "none or both are given", "exactly one of them")
-    workload = Workload(
-        machine, placement, threads, Mix.parse(mix), store, pattern, prefetch=prefetch, chase=chase, isa=isa
-    )
+    workload = replace(load.on(where), chase=chase, of_cache=of_cache)
     delays = DELAYS if delay is None else (delay,)
-    outcome = measured("loaded-latency", workload, [workload.job(d) for d in delays], seeds)
+    outcome = measured("loaded-latency", workload, [workload.job(d) for d in delays], where)
     click.echo("\n".join(result.mlc_lines(outcome)))
     if delay is not None:
         console().print(result.stages_table(outcome.points[0]))
-    if plot_file is not None:
-        mine = plot.of_document(outcome.document()) if beside else [plot.of(outcome, f"{mix} {store}")]
-        plot.curves(plot_file, _title(outcome), [*mine, *_read(beside)])
-    finish(outcome, seeds, json_file)
+    if drawn.plot_file is not None:
+        single = [plot.of(outcome, f"{load.mix} {load.store}")]
+        mine = plot.of_document(outcome.document()) if drawn.beside else single
+        plot.curves(drawn.plot_file, _title(outcome), [*mine, *_read(drawn.beside)])
+    finish(outcome, where)
 
 
 @command.command(
@@ -197,43 +165,24 @@ def loaded_latency(
 )
 @where
 @load
-def bandwidth(
-    machine: str,
-    placement: Placement,
-    prefetch: bool | None,
-    seeds: int,
-    json_file: Path | None,
-    threads: int,
-    mix: str,
-    store: Store,
-    pattern: Pattern,
-    isa: Isa,
-) -> None:
+@of_caches_option
+@plot_option
+def bandwidth(where: Where, load: Load, of_caches: tuple[float, ...], plot_file: Path | None) -> None:
     """One point without delay and without a latency thread."""
-    workload = Workload(
-        machine,
-        placement,
-        threads,
-        Mix.parse(mix),
-        store,
-        pattern,
-        latency_thread=False,
-        prefetch=prefetch,
-        isa=isa,
-    )
-    outcome = measured("bandwidth", workload, [workload.job(0)], seeds, ("mix", [mix]))
+    workload = replace(load.on(where), latency_thread=False)
+    if plot_file is not None and not of_caches:
+        raise InputError(
+            Code.BENCH, "--plot", "has one point to draw", "--plot with --of-cache, once for each ratio"
+        )
+    if of_caches:
+        outcome = of_cache("bandwidth", workload, of_caches, where)
+        if plot_file is not None:
+            plot.cliff(plot_file, _title(outcome), outcome)
+        finish(outcome, where)
+        return
+    outcome = measured("bandwidth", workload, [workload.job(0)], where, ("mix", [load.mix]))
     console().print(result.points_table(outcome))
-    finish(outcome, seeds, json_file)
-
-
-def each(
-    bench: str, workload: Workload, key: str, works: Mapping[str, Work], seeds: int, json_file: Path | None
-) -> None:
-    """A point for each value of the one thing that ``bench`` varies."""
-    jobs = [workload.job_of(work) for work in works.values()]
-    outcome = measured(bench, workload, jobs, seeds, (key, list(works)))
-    console().print(result.points_table(outcome))
-    finish(outcome, seeds, json_file)
+    finish(outcome, where)
 
 
 #: What `stream` and `memo` vary.
@@ -248,18 +197,10 @@ INSTRUCTIONS: tuple[Instruction, ...] = ("ld", "nt-ld", "st", "st-wb", "nt-st")
 )
 @where
 @threads_option(least=1)
-def stream(
-    machine: str,
-    placement: Placement,
-    prefetch: bool | None,
-    seeds: int,
-    json_file: Path | None,
-    threads: int,
-) -> None:
+def stream(where: Where, threads: int) -> None:
     """Four points."""
-    workload = Workload(machine, placement, threads, prefetch=prefetch)
     works: dict[str, Work] = {kernel: {"stream": {"kernel": kernel}} for kernel in KERNELS}
-    each("stream", workload, "kernel", works, seeds, json_file)
+    each("stream", where.workload(threads), "kernel", works, where)
 
 
 @command.command(
@@ -278,20 +219,13 @@ def stream(
     type=int,
     help="Number of threads. Repeatable: one point for each.",
 )
-def embedding(
-    machine: str,
-    placement: Placement,
-    prefetch: bool | None,
-    seeds: int,
-    json_file: Path | None,
-    counts: tuple[int, ...],
-) -> None:
+def embedding(where: Where, counts: tuple[int, ...]) -> None:
     """A point for each number of threads."""
-    workloads = [Workload(machine, placement, count, prefetch=prefetch) for count in counts]
+    workloads = [where.workload(count) for count in counts]
     jobs = [workload.job_of({"embedding": {}}) for workload in workloads]
-    outcome = measured("embedding", workloads[0], jobs, seeds, ("threads", counts))
+    outcome = measured("embedding", workloads[0], jobs, where, ("threads", counts))
     console().print(result.embedding_table(outcome))
-    finish(outcome, seeds, json_file)
+    finish(outcome, where)
 
 
 @command.command(
@@ -302,21 +236,10 @@ def embedding(
 )
 @where
 @paged
-def memo(
-    machine: str,
-    placement: Placement,
-    prefetch: bool | None,
-    seeds: int,
-    json_file: Path | None,
-    pages: Pages,
-    page_tables: str | None,
-) -> None:
+def memo(where: Where, paged: Paged) -> None:
     """A point for each instruction."""
-    workload = Workload(
-        machine, placement, threads=0, prefetch=prefetch, pages=pages, page_tables=page_tables
-    )
     works: dict[str, Work] = {one: {"memo": {"instruction": one}} for one in INSTRUCTIONS}
-    each("memo", workload, "instruction", works, seeds, json_file)
+    each("memo", paged.on(where.workload()), "instruction", works, where)
 
 
 @command.command(
@@ -337,53 +260,30 @@ def memo(
 @store_option
 @isa_option
 @drawn
-def mess(
-    machine: str,
-    placement: Placement,
-    prefetch: bool | None,
-    seeds: int,
-    json_file: Path | None,
-    threads: int,
-    mixes: str,
-    store: Store,
-    isa: Isa,
-    plot_file: Path | None,
-    beside: tuple[Path, ...],
-) -> None:
+def mess(where: Where, threads: int, mixes: str, store: Store, isa: Isa, drawn: Drawn) -> None:
     """A curve for each mix."""
-    family = [
-        Workload(
-            machine,
-            placement,
-            threads,
-            Mix.parse(mix.strip()),
-            store,
-            prefetch=prefetch,
-            chase="buffer",
-            isa=isa,
-        )
-        for mix in mixes.split(",")
-    ]
+    common = replace(where.workload(threads), store=store, chase="buffer", isa=isa)
+    family = [replace(common, mix=Mix.parse(mix.strip())) for mix in mixes.split(",")]
     jobs = [workload.job(delay) for workload in family for delay in DELAYS]
-    points, spreads = sweep.run_seeds(jobs, seeds, "mess")
+    points, spreads = sweep.run_seeds(jobs, where.seeds, "mess")
     outcomes = []
     for place, workload in enumerate(family):
         its = slice(place * len(DELAYS), (place + 1) * len(DELAYS))
         mixes_of = ("mix", [str(workload.mix)] * len(DELAYS))
         outcomes.append(Result("mess", workload, points[its], mixes_of, spreads[its]))
     for outcome in outcomes:
-        click.echo(f"\n{machine}, {placement}, {outcome.workload.mix} {store}")
+        click.echo(f"\n{where.machine}, {where.placement}, {outcome.workload.mix} {store}")
         click.echo("\n".join(result.mlc_lines(outcome)))
-        show_spread(outcome, seeds)
-    if plot_file is not None:
+        show_spread(outcome, where.seeds)
+    if drawn.plot_file is not None:
         lines = [plot.of(outcome, str(outcome.workload.mix)) for outcome in outcomes]
-        title = f"{machine}, {placement}: {threads} threads, reads to writes"
-        plot.curves(plot_file, title, [*lines, *_read(beside)])
-    if json_file is not None:
+        title = f"{where.machine}, {where.placement}: {threads} threads, reads to writes"
+        plot.curves(drawn.plot_file, title, [*lines, *_read(drawn.beside)])
+    if where.json_file is not None:
         document = outcomes[0].document()
         document["mix"] = [str(outcome.workload.mix) for outcome in outcomes]
         document["points"] = [point for outcome in outcomes for point in outcome.documents()]
-        write_json(json_file, document)
+        write_json(where.json_file, document)
 
 
 def _read(files: tuple[Path, ...]) -> list[plot.Curve]:

@@ -1,32 +1,92 @@
-"""Options that several benches have, each declared once.
+"""Options that several benches have, each declared once. A group of options comes to the bench as one object.
 
-where   machine, placement and outputs, or this host
-load    what load threads do
-drawn   a curve's plot
-paged   pages and page tables
+where   Where   machine, placement and outputs, or this host
+load    Load    what load threads do
+drawn   Drawn   a curve's plot
+paged   Paged   pages and page tables
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from cxlab.bench.request import PAGES, Placement
+from cxlab.bench.request import PAGES, Mix, Placement, Workload
+from cxlab.border import Isa, Pages, Pattern, Store
 from cxlab.cli import bench_host
 from cxlab.cli.machine_option import machine_option
 from cxlab.cli.output_file import json_option, plot_option
 from cxlab.error import Code, InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 PLACEMENT = ("node", "interleave", "weighted_interleave")
 
 
+@dataclass(frozen=True)
+class Where:
+    """The simulated memory that a bench measures, and where its results go."""
+
+    machine: str
+    placement: Placement
+    #: of the cores; as the host file has them where it is ``None``
+    prefetch: bool | None
+    seeds: int
+    json_file: Path | None
+
+    def workload(self, threads: int = 0) -> Workload:
+        """Load threads on this memory."""
+        return Workload(self.machine, self.placement, threads, prefetch=self.prefetch)
+
+
+@dataclass(frozen=True)
+class Load:
+    """What load threads do."""
+
+    threads: int
+    mix: str
+    store: Store
+    pattern: Pattern
+    isa: Isa
+
+    def on(self, where: Where) -> Workload:
+        """These threads on a memory."""
+        return replace(
+            where.workload(self.threads),
+            mix=Mix.parse(self.mix),
+            store=self.store,
+            pattern=self.pattern,
+            isa=self.isa,
+        )
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Where a curve is drawn, and the files with the curves beside it."""
+
+    plot_file: Path | None
+    beside: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Paged:
+    """What pages buffers are made of, and where the page tables are."""
+
+    pages: Pages
+    page_tables: str | None
+
+    def on(self, workload: Workload) -> Workload:
+        """A workload with these pages."""
+        return replace(workload, pages=self.pages, page_tables=self.page_tables)
+
+
 def where(command: F) -> F:
-    """Give a bench its machine, placement and outputs, or this host."""
+    """Give a bench its machine, placement and outputs, or this host. Stands above all other groups."""
 
     @functools.wraps(command)
     def run(host: bool, **given: Any) -> Any:
@@ -36,10 +96,10 @@ def where(command: F) -> F:
             )
         if host:
             return bench_host.measure(command.__name__.replace("_", "-"), given)
-        machine, *named = (given.pop(option) for option in ("machine", *PLACEMENT))
-        if not machine:
+        if not given["machine"]:
             raise InputError(Code.BENCH, "--machine", "is not given", "--machine NAME, or --host")
-        return command(machine=machine, placement=Placement.parse(*named), **given)
+        given["placement"] = Placement.parse(*(given.pop(option) for option in PLACEMENT))
+        return command(where=_taken(Where, given), **given)
 
     for option in reversed(
         (
@@ -79,6 +139,26 @@ def where(command: F) -> F:
     return run  # type: ignore[return-value]
 
 
+def _taken(group: type[T], given: dict[str, Any]) -> T:
+    """A group of options, taken out of what the command line gives."""
+    return group(**{field.name: given.pop(field.name) for field in fields(group)})  # type: ignore[arg-type]
+
+
+def _grouped(key: str, group: type[Any], *options: Callable[[F], F]) -> Callable[[F], F]:
+    """Give a command options that come to it as one object, under this keyword."""
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def run(**given: Any) -> Any:
+            return command(**{key: _taken(group, given)}, **given)
+
+        for option in reversed(options):
+            run = option(run)
+        return run  # type: ignore[return-value]
+
+    return decorate
+
+
 isa_option = click.option(
     "--isa",
     default="avx512",
@@ -115,59 +195,64 @@ store_option = click.option(
 )
 
 
-def load(command: F) -> F:
-    """Options of what load threads do."""
-    for option in reversed(
-        (
-            threads_option(least=0),
-            click.option(
-                "--mix",
-                default="1:0",
-                show_default=True,
-                metavar="R:W",
-                help="Ratio of lines read to lines written at the memory.  Example: 2:1",
-            ),
-            store_option,
-            click.option(
-                "--pattern",
-                default="sequential",
-                show_default=True,
-                type=click.Choice(["sequential", "random"]),
-                help="Order in which a load thread touches its lines.",
-            ),
-            isa_option,
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def drawn(command: F) -> F:
-    """Options of a bench that is a curve."""
-    beside = click.option(
-        "--beside", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+load = _grouped(
+    "load",
+    Load,
+    threads_option(least=0),
+    click.option(
+        "--mix",
+        default="1:0",
+        show_default=True,
+        metavar="R:W",
+        help="Ratio of lines read to lines written at the memory.  Example: 2:1",
+    ),
+    store_option,
+    click.option(
+        "--pattern",
+        default="sequential",
+        show_default=True,
+        type=click.Choice(["sequential", "random"]),
+        help="Order in which a load thread touches its lines.",
+    ),
+    isa_option,
+)
+drawn = _grouped(
+    "drawn",
+    Drawn,
+    plot_option,
+    click.option(
+        "--beside",
+        multiple=True,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="Draw the curves of this JSON file too. Repeatable.  Example: host.json",
-    )  # fmt: skip
-    return plot_option(beside(command))
+    ),
+)
+paged = _grouped(
+    "paged",
+    Paged,
+    click.option(
+        "--pages",
+        default=PAGES[0],
+        show_default=True,
+        type=click.Choice(PAGES),
+        help="Size of the buffers' pages.",
+    ),
+    click.option(
+        "--page-tables",
+        metavar="NODE",
+        help="Node of the page tables.  [default: the machine's first node]  Example: cxl",
+    ),
+)
 
-
-def paged(command: F) -> F:
-    """Options of what pages buffers are made of, and where the page tables are."""
-    for option in reversed(
-        (
-            click.option(
-                "--pages",
-                default=PAGES[0],
-                show_default=True,
-                type=click.Choice(PAGES),
-                help="Size of the buffers' pages.",
-            ),
-            click.option(
-                "--page-tables",
-                metavar="NODE",
-                help="Node of the page tables.  [default: the machine's first node]  Example: cxl",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+#: What options in ratios of a device's cache do.
+OF_CACHE = "Make all buffers together this many times as large as the device's cache. For nodes of flash."
+RATIO = click.FloatRange(min=0, min_open=True)
+of_cache_option = click.option("--of-cache", type=RATIO, metavar="RATIO", help=f"{OF_CACHE}  Example: 0.67")
+of_caches_option = click.option(
+    "--of-cache",
+    "of_caches",
+    multiple=True,
+    type=RATIO,
+    metavar="RATIO",
+    help=f"{OF_CACHE} Repeatable: one point for each.  Example: 0.67",
+)

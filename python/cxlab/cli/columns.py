@@ -43,6 +43,7 @@ from cxlab.run.options import (
     placement,
     poison,
     processors,
+    profile,
     sampling,
     simulated,
     swap,
@@ -61,6 +62,7 @@ DEPENDS_ON_TIME: tuple[tuple[Option[Any], str], ...] = (
     (poison.OPTION, "a poisoned line is an error of the guest"),
 )
 RECORDING = "recording.trace"
+PROFILE = "replayed-profile.json"
 #: Bytes that each seed makes the environment longer: the stack begins elsewhere. Source: T. Mytkowicz et al.,
 #: Producing wrong data without doing anything obviously wrong, ASPLOS 2009.
 SEED_BYTES = 16
@@ -216,9 +218,16 @@ class _Measurement:
         machine = None if planned.machine == recorder.machine else planned.machine
         progress = Progress(None, phase="replaying", of=self._of(place, planned, seed))
         nodes = None if placed is None else placed[1]
-        result = replay.run(trace, machine, self.jail, self.interruption, progress, placement=nodes)
+        # If the replay is refused, a run in a guest makes the column's folder. So the profile waits outside.
+        kept = self.folder / PROFILE if self.given[profile.OPTION] else None
+        result = replay.run(
+            trace, machine, self.jail, self.interruption, progress, placement=nodes, profile=kept
+        )
         directory = self._directory(planned, seed)
-        asked = {"program": {"argv": list(self.program)}, **keys_of(planned.machine)}
+        if kept is not None:
+            kept.replace(directory.profile)
+        program = {"argv": list(self.program), "cwd": str(session.working_folder())}
+        asked = {"program": program, **keys_of(planned.machine)}
         text = " ".join(planned.policy) if planned.policy is not None else placement.DEFAULT.text
         write_json(directory.config, {**asked, "placement": text, "replayed_from": recorder.label})
         figures = {key: value for key, value in model.document(result).items() if key != "statistics"}

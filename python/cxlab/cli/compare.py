@@ -58,7 +58,7 @@ def _placements(command: Command) -> Command:
             cls=_InOrder,
             multiple=True,
             metavar=option.settings["metavar"],
-            help=f"{option.help} Repeatable, a column each.",
+            help=option.help.replace("  Example", " Repeatable, a column each.  Example"),
         )
         command = declare(command)
     return command

@@ -21,6 +21,7 @@ from cxlab import model, output
 from cxlab.border import NodeSummary, RunResult, Sampling
 from cxlab.cli import statistics
 from cxlab.compare import parts
+from cxlab.sampled import UNTOLD, Term, told
 
 #: A line of the caches [bytes].
 LINE_BYTES = 64
@@ -31,11 +32,32 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class Seen(Generic[T]):
+    """What a column is of, and what is known of its numbers."""
+
+    of: T
+    sampling: Sampling | None
+    #: of its numbers' paths in the summary
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
 class Figure(Generic[T]):
     """One row: what it says, and its value in a column; None is left empty."""
 
     label: str
-    value: Callable[[T], str | None]
+    value: Callable[[T], float | None]
+    text: Callable[[float], str]
+    #: the numbers of the summary that it is the sum of; none: it is known exactly in a sampled run too
+    terms: Sequence[Term] = ()
+
+    def cell(self, seen: Seen[T]) -> str | None:
+        """Its text; of a sampled run with its interval."""
+        value = self.value(seen.of)
+        if value is None:
+            return None
+        terms = [Term(seen.prefix + term.path, term.factor) for term in self.terms]
+        return told(seen.sampling, terms, value, self.text)
 
 
 def seconds(value: float) -> str:
@@ -69,19 +91,17 @@ def _instructions(result: RunResult) -> int:
     return result.instructions.user + result.instructions.kernel
 
 
-def _nanoseconds(value: float) -> str | None:
-    return f"{value:.1f} ns" if value >= LEAST_STAGE_NS else None
+def _nanoseconds(value: float) -> str:
+    return f"{value:.1f} ns"
+
+
+def _not_zero(value: float) -> float | None:
+    return value or None
 
 
 def _in_the_core(node: NodeSummary) -> float:
     """What a load waits before it leaves its core [ns]: for a translation, or for a fill buffer."""
-    return sum(node.stages_ns.get(name, 0.0) for name, place, _ in model.stages() if place == "core")
-
-
-def _memory_latency(node: NodeSummary) -> str | None:
-    """What a load takes once it has left its core."""
-    mean = node.mean_load_latency_ns
-    return None if mean is None else f"{mean - _in_the_core(node):.1f} ns"
+    return sum(node.stages_ns.get(name, 0.0) for name in model.core_stages())
 
 
 def _other_lines(node: NodeSummary) -> int:
@@ -89,49 +109,100 @@ def _other_lines(node: NodeSummary) -> int:
     return node.read_bytes // LINE_BYTES - node.loads - node.stores - node.prefetches
 
 
+def _bytes(value: float) -> str:
+    return decimal(value, "B")
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _time(label: str, path: str, value: Callable[[RunResult], float | None]) -> Figure[RunResult]:
+    return Figure(label, value, seconds, (Term(path),))
+
+
+def _lines(label: str, path: str, value: Callable[[NodeSummary], int]) -> Figure[NodeSummary]:
+    return Figure(label, lambda n: _not_zero(value(n)), _count, (Term(path),))
+
+
+IPC: Figure[RunResult] = Figure("IPC", lambda d: d.ipc, lambda ipc: f"{ipc:.3f}", (Term("ipc"),))
 PROGRAM: Sequence[Figure[RunResult]] = (
-    Figure("simulated time", lambda d: seconds(d.simulated_seconds)),
-    Figure("  busy", lambda d: seconds(d.time.busy_s)),
-    Figure("  idle", lambda d: seconds(d.time.idle_s) if d.time.idle_s else None),
-    Figure("  I/O", lambda d: seconds(d.time.io_s) if d.time.io_s else None),
-    Figure("instructions", lambda d: _millions(_instructions(d))),
-    Figure("IPC", lambda d: f"{d.ipc:.3f}"),
+    _time("simulated time", "simulated_seconds", lambda d: d.simulated_seconds),
+    _time("  busy", "time.busy_s", lambda d: d.time.busy_s),
+    _time("  idle", "time.idle_s", lambda d: _not_zero(d.time.idle_s)),
+    _time("  I/O", "time.io_s", lambda d: _not_zero(d.time.io_s)),
+    Figure("instructions", _instructions, lambda count: _millions(int(count))),
+    IPC,
 )
 BANDWIDTH: Figure[NodeSummary] = Figure(
-    "bandwidth", lambda n: decimal(n.bandwidth_mb_s * 1e6, "B/s") if n.bandwidth_mb_s else None
+    "bandwidth",
+    lambda n: _not_zero(n.bandwidth_mb_s),
+    lambda value: decimal(value * 1e6, "B/s"),
+    (Term("bandwidth_mb_s"),),
 )
 TRAFFIC: Sequence[Figure[NodeSummary]] = (
-    Figure("read", lambda n: decimal(n.read_bytes, "B") if n.read_bytes else None),
-    Figure("written", lambda n: decimal(n.write_bytes, "B") if n.write_bytes else None),
-    Figure("lines read for loads", lambda n: f"{n.loads:,}" if n.loads else None),
-    Figure("lines read to own", lambda n: f"{n.stores:,}" if n.stores else None),
-    Figure("lines read ahead", lambda n: f"{n.prefetches:,}" if n.prefetches else None),
-    Figure("lines read for page walks", lambda n: f"{_other_lines(n):,}" if _other_lines(n) else None),
+    Figure("read", lambda n: _not_zero(n.read_bytes), _bytes, (Term("read_bytes"),)),
+    Figure("written", lambda n: _not_zero(n.write_bytes), _bytes, (Term("write_bytes"),)),
+    _lines("lines read for loads", "loads", lambda n: n.loads),
+    _lines("lines read to own", "stores", lambda n: n.stores),
+    _lines("lines read ahead", "prefetches", lambda n: n.prefetches),
+    Figure(
+        "lines read for page walks",
+        lambda n: _not_zero(_other_lines(n)),
+        _count,
+        (Term("read_bytes", 1 / LINE_BYTES), Term("loads", -1), Term("stores", -1), Term("prefetches", -1)),
+    ),
 )
-#: A load's latency in two parts: a wait in the core says nothing of the memory.
-MEMORY_LATENCY: Figure[NodeSummary] = Figure("memory latency of loads", _memory_latency)
-WAIT_IN_CORE: Figure[NodeSummary] = Figure("wait in the core", lambda n: _nanoseconds(_in_the_core(n)))
 #: Below this a stage's mean is not worth a row [ns].
 LEAST_STAGE_NS = 0.05
 
 
-def _stages(nodes: Sequence[NodeSummary], *, in_the_core: bool) -> list[Figure[NodeSummary]]:
+def _long_enough(value: float) -> float | None:
+    return value if value >= LEAST_STAGE_NS else None
+
+
+def _memory_latency() -> Figure[NodeSummary]:
+    """What a load takes once it has left its core."""
+
+    def value(node: NodeSummary) -> float | None:
+        mean = node.mean_load_latency_ns
+        return None if mean is None else mean - _in_the_core(node)
+
+    before = (Term(f"stages_ns.{name}", -1) for name in model.core_stages())
+    return Figure("memory latency of loads", value, _nanoseconds, (Term("mean_load_latency_ns"), *before))
+
+
+def _wait_in_core() -> Figure[NodeSummary]:
+    """What it waits before that, which says nothing of the memory."""
+    terms = tuple(Term(f"stages_ns.{name}") for name in model.core_stages())
+    return Figure("wait in the core", lambda n: _long_enough(_in_the_core(n)), _nanoseconds, terms)
+
+
+def _stages(nodes: Sequence[Seen[NodeSummary]], *, in_the_core: bool) -> list[Figure[NodeSummary]]:
     """A row for each stage that takes time in any of the columns, in the order of a request's way."""
 
     def row(name: str) -> Figure[NodeSummary]:
-        return Figure(f"  {name}", lambda node: _nanoseconds(node.stages_ns.get(name, 0.0)))
+        def value(node: NodeSummary) -> float | None:
+            return _long_enough(node.stages_ns.get(name, 0.0))
+
+        return Figure(f"  {name}", value, _nanoseconds, (Term(f"stages_ns.{name}"),))
 
     def taken(name: str) -> bool:
-        return any(node.stages_ns.get(name, 0.0) >= LEAST_STAGE_NS for node in nodes)
+        return any(node.of.stages_ns.get(name, 0.0) >= LEAST_STAGE_NS for node in nodes)
 
     return [
         row(name) for name, place, _ in model.stages() if (place == "core") is in_the_core and taken(name)
     ]
 
 
-def _rows(table: Table, figures: Sequence[Figure[T]], columns: Sequence[T]) -> None:
+def _nodes_of(result: RunResult) -> dict[str, Seen[NodeSummary]]:
+    """What is known of each node."""
+    return {name: Seen(node, result.sampling, f"nodes.{name}.") for name, node in result.nodes.items()}
+
+
+def _rows(table: Table, figures: Sequence[Figure[T]], columns: Sequence[Seen[T]]) -> None:
     for figure in figures:
-        cells = [figure.value(column) for column in columns]
+        cells = [figure.cell(column) for column in columns]
         if any(cell is not None for cell in cells):
             style = "dim" if figure.label.startswith("  ") else None
             table.add_row(figure.label, *(cell or "" for cell in cells), style=style)
@@ -153,14 +224,24 @@ def show(console: Console, title: str, result: RunResult, *, everything: bool) -
 
 def brief(result: RunResult) -> Text:
     """The time, where it went, and what each memory did."""
-    ran = f"{_millions(_instructions(result))} instructions, IPC {result.ipc:.3f}"
+    ran = f"{_millions(_instructions(result))} instructions, IPC {_ipc(result)}"
     lines = [("simulated time", seconds(result.simulated_seconds), ran)]
     if result.sampling is not None:
         lines.append(("sample", f"{result.sampling.windows} windows", _interval(result.sampling)))
     lines.append(("where it went", "", where_it_went(result)))
-    for name, node in result.nodes.items():
-        lines.append((f"node {name}", BANDWIDTH.value(node) or "idle", _load(node)))
+    for name, node in _nodes_of(result).items():
+        lines.append(_node_line(f"node {name}", BANDWIDTH.cell(node) or "idle", _load(node)))
     return _aligned(lines)
+
+
+def _ipc(result: RunResult) -> str:
+    return IPC.cell(Seen(result, result.sampling)) or UNTOLD
+
+
+def _node_line(name: str, bandwidth: str, load: str) -> tuple[str, str, str]:
+    """A figure with its interval is longer than its column."""
+    figure, _, interval = bandwidth.partition(" (")
+    return name, figure, ", ".join(filter(None, (f"({interval}" if interval else "", load)))
 
 
 def where_it_went(result: RunResult) -> str:
@@ -172,17 +253,26 @@ def where_it_went(result: RunResult) -> str:
     largest = sorted(found, key=lambda part: -found[part])
     shares = {part: found[part] / whole for part in largest}
     return ", ".join(
-        f"{parts.label(part)} {share:.0%}" for part, share in shares.items() if share >= LEAST_SHARE
+        f"{parts.label(part)} {told(result.sampling, [_share_of(part)], share, '{:.0%}'.format)}"
+        for part, share in shares.items()
+        if share >= LEAST_SHARE
     )
 
 
-def _load(node: NodeSummary) -> str:
+def _share_of(part: str) -> Term:
+    """Where a part's share of the time has its interval (crates/model/src/summary/cpi_stack.rs)."""
+    return Term(f"where_it_went.nodes.{part}" if "." in part else f"where_it_went.{part}")
+
+
+def _load(node: Seen[NodeSummary]) -> str:
     """What a load that comes from the memory takes, there and before."""
-    there = _memory_latency(node)
+    there = _memory_latency().cell(node)
     if there is None:
         return ""
-    wait = _in_the_core(node)
-    before = f", after {wait:.1f} ns in the core" if wait >= 1 else ""
+    if there == UNTOLD:
+        return f"a load takes {UNTOLD}"
+    wait = _wait_in_core().cell(node)
+    before = f", after {wait} in the core" if wait is not None and _in_the_core(node.of) >= 1 else ""
     return f"a load takes {there}{before}"
 
 
@@ -192,11 +282,16 @@ def program(result: RunResult) -> Text:
     lines = [
         ("simulated time", seconds(result.simulated_seconds), _shares(result)),
         ("instructions", _millions(_instructions(result)), split),
-        ("IPC", f"{result.ipc:.3f}", "instructions for each busy cycle"),
+        ("IPC", f"{result.ipc:.3f}" if result.sampling is None else "", _of_ipc(result)),
     ]
     if result.sampling is not None:
         lines.append(("sample", f"{result.sampling.windows} windows", _interval(result.sampling)))
     return _aligned(lines)
+
+
+def _of_ipc(result: RunResult) -> str:
+    what = "instructions for each busy cycle"
+    return what if result.sampling is None else f"{_ipc(result)}, {what}"
 
 
 def _aligned(lines: Sequence[tuple[str, str, str]]) -> Text:
@@ -223,10 +318,10 @@ def _interval(sampling: Sampling) -> str:
 
 def nodes(result: RunResult) -> Table:
     """A run's nodes side by side; a load's latency in the order of its way."""
-    columns = list(result.nodes.values())
+    columns = list(_nodes_of(result).values())
     table = output.table(["memory", *result.nodes], plain=True)
-    _rows(table, [BANDWIDTH, *TRAFFIC, WAIT_IN_CORE, *_stages(columns, in_the_core=True)], columns)
-    _rows(table, [MEMORY_LATENCY, *_stages(columns, in_the_core=False)], columns)
+    _rows(table, [BANDWIDTH, *TRAFFIC, _wait_in_core(), *_stages(columns, in_the_core=True)], columns)
+    _rows(table, [_memory_latency(), *_stages(columns, in_the_core=False)], columns)
     return table
 
 
@@ -234,12 +329,14 @@ def compared(runs: Mapping[str, RunResult]) -> Table:
     """Runs of one program side by side: how much slower than the first, and what each memory did."""
     results = list(runs.values())
     first = results[0].simulated_seconds
-    slower: Figure[RunResult] = Figure("times the first", lambda d: f"{d.simulated_seconds / first:.2f}")
+    slower: Figure[RunResult] = Figure(
+        "times the first", lambda d: d.simulated_seconds / first, lambda times: f"{times:.2f}"
+    )
     table = output.table(["", *runs], plain=True)
-    _rows(table, [PROGRAM[0], slower, *PROGRAM[1:]], results)
+    _rows(table, [PROGRAM[0], slower, *PROGRAM[1:]], [Seen(result, result.sampling) for result in results])
     for name in results[0].nodes:
-        columns = [result.nodes[name] for result in results]
+        columns = [_nodes_of(result)[name] for result in results]
         table.add_section()
         table.add_row(Text(f"node {name}", style="bold"))
-        _rows(table, [BANDWIDTH, WAIT_IN_CORE, MEMORY_LATENCY], columns)
+        _rows(table, [BANDWIDTH, _wait_in_core(), _memory_latency()], columns)
     return table

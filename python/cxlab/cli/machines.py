@@ -19,7 +19,12 @@ from cxlab.asked_machine import AskedMachine
 from cxlab.bench import key_figures
 from cxlab.border import MachineFigures
 from cxlab.cli.machine_option import with_settings
-from cxlab.output import table
+from cxlab.output import bar, table, wrapped
+
+#: Where a value's source does not fit beside it, it stands below.
+COMMENT = "    # "
+#: A value that goes on below its key.
+VALUE = "    "
 
 
 @click.group(
@@ -33,7 +38,10 @@ def command(context: click.Context, as_json: bool) -> None:
     """A table, or JSON."""
     if context.invoked_subcommand is not None:
         return
-    machines = [key_figures.described(name) for name in model.machine_names()]
+    # The first time each machine is measured, a second or two each.
+    names = model.machine_names()
+    with bar() as shown:
+        machines = [key_figures.described(name) for name in shown.track(names, description="machines")]
     if as_json:
         click.echo(json.dumps([model.document(machine) for machine in machines], indent=2))
         return
@@ -68,16 +76,21 @@ def _nodes(machine: MachineFigures) -> Table:
     "--json", "as_json", is_flag=True, help="Print keys, values, sources, places and bounds as JSON."
 )
 def show(machine: AskedMachine, as_json: bool) -> None:
-    """One line a value."""
+    """A value, and where it is from: on one line if that fits."""
     entries = model.entries(machine)
     if as_json:
         click.echo(json.dumps([model.document(entry) for entry in entries], indent=2))
         return
+    width = Console().width
     for entry in entries:
-        told = [f"{entry.key} = {entry.value}"]
-        told += [f"# {entry.source}"] if entry.source else []
-        told += [f"# fitted to {entry.fitted}"] if entry.fitted else []
-        click.echo("  ".join(told))
+        value = f"{entry.key} = {entry.value}"
+        comments = [entry.source] if entry.source else []
+        comments += [f"fitted to {entry.fitted}"] if entry.fitted else []
+        line = "  ".join([value, *(f"# {comment}" for comment in comments)])
+        below = (wrapped(comment, COMMENT, width) for comment in comments)
+        click.echo(
+            line if len(line) <= width else "\n".join([wrapped(value, VALUE, width, first=""), *below])
+        )
 
 
 @command.command(

@@ -15,7 +15,17 @@ from cxlab.output import write_json
 from cxlab.run.host import replay
 from cxlab.run.host.progress import Progress
 from cxlab.run.interruption import Interrupted, Interruption
-from cxlab.run.options import confinement, detail, files, placement, sampling, simulated, table, timeline
+from cxlab.run.options import (
+    confinement,
+    detail,
+    files,
+    placement,
+    profile,
+    sampling,
+    simulated,
+    table,
+    timeline,
+)
 from cxlab.run.options.option import Given
 
 
@@ -40,16 +50,18 @@ from cxlab.run.options.option import Given
         sampling.SEED,
         timeline.TIMELINE,
         timeline.WINDOW,
+        profile.TO_FILE,
         detail.STATS,
     ),
 )
 def command(trace: Path, **values: Any) -> int:
     """The same table as of a live run, on standard output."""
     given = Given(values)
-    files.check(given, (files.JSON, timeline.TIMELINE))
+    files.check(given, (files.JSON, timeline.TIMELINE, profile.TO_FILE))
     shown = timeline.parse(given[timeline.TIMELINE], given[timeline.WINDOW])
     placed = placement.parse_again(**placement.policies(given))
     sampled = sampling.parse(given[sampling.SAMPLE], given[sampling.SEED])
+    profile.check(sampled=sampled is not None, profiled=given[profile.TO_FILE] is not None)
     machine = simulated.asked(given[simulated.ANOTHER], given[simulated.SET])
     json_file = given[files.JSON]
     model.load()
@@ -65,6 +77,7 @@ def command(trace: Path, **values: Any) -> int:
                 timeline=shown,
                 sample=sampled,
                 placement=None if placed is None else placed[1],
+                profile=given[profile.TO_FILE],
             )
         except Interrupted as interrupted:
             return 128 + interrupted.number

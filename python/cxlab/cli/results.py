@@ -46,8 +46,8 @@ def show(
         _say_end(request, outcome.exit, outcome.bound, say)
         _say_files(outcome.exit.files, _fate(outcome, keep), say)
         _say_moved(request, outcome.exit, say)
-    for dropped in outcome.dropped:
-        say(dropped)
+    for notice in outcome.notices:
+        say(notice)
     simulated = outcome.simulated
     if request.detail == "marker" and simulated and simulated.simulated_seconds == 0 and outcome.complete:
         say(

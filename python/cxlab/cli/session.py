@@ -26,6 +26,7 @@ from cxlab.run.host.keep import Keep
 from cxlab.run.host.progress import Progress
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.run.options import (
+    boot,
     bounds,
     confinement,
     cxl,
@@ -34,6 +35,7 @@ from cxlab.run.options import (
     placement,
     plot,
     processors,
+    profile,
     sampling,
     simulated,
     swap,
@@ -165,7 +167,9 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
     shown = timeline.parse(given[timeline.TIMELINE], given[timeline.WINDOW])
     machine = load_machine(AskedMachine(given[simulated.MACHINE], simulated.settings(given)))
     cpus = processors.parse_cpus(given[processors.CPUS], machine)
-    _refuse_sampling(given, asked, cpus)
+    _refuse_sampling(given, asked)
+    if given[sampling.SAMPLE] is not None and cpus > 1:
+        click.echo(f"cxlab: {sampling.NOT_SHOWN}", err=True)
     bounds_of_run = bounds.of(given)
     if bounds_of_run.from_output is not None and given[detail.DETAIL] == detail.MARKER:
         raise BadRequest(
@@ -198,10 +202,12 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
         effect=effect,
         record=None if record is None else record.absolute(),
         timeline=shown,
+        profile=given[profile.OPTION],
         topology=topology,
         swap_bytes=swap_bytes,
         terminal=asked.terminal,
         timeout_seconds=timeout_seconds,
+        saved_boot=boot.begins_saved(given),
     )
     return request, qemu_version
 
@@ -219,14 +225,11 @@ def load_machine(machine: AskedMachine) -> description.Machine:
         raise ModelError(error.model_code, str(error)) from None
 
 
-def _refuse_sampling(given: Given, asked: Asked, cpus: int) -> None:
+def _refuse_sampling(given: Given, asked: Asked) -> None:
     sampled, warm_up = given[sampling.SAMPLE] is not None, given[sampling.WARM_UP]
-    if sampled and cpus > 1:
-        raise BadRequest(
-            f"--sample with --cpus {cpus}: only a guest of one processor can be sampled. Use --cpus 1"
-        )
     if sampled and given[timeline.TIMELINE] is not None:
         raise BadRequest("--sample with --timeline: between windows nothing is timed. Give one of the two")
+    profile.check(sampled=sampled, profiled=given[profile.OPTION])
     if asked.steering is not None and (sampled or warm_up):
         raise BadRequest("--sample and --warm-up: a controller reads counters at any time. Leave both out")
     if warm_up and given[detail.DETAIL] != detail.MARKER and given[bounds.FROM_OUTPUT] is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from cxlab.border import RunResult
 from cxlab.cli import session
@@ -213,10 +214,7 @@ def _document(runs: _Runs, found: list[Found]) -> dict[str, Any]:
             measure: {"unit": about.unit, "seeds": [measured[measure] for measured, _ in found]}
             for measure, about in runs.workload.document.measures.items()
         },
-        "runs": [
-            {"seed": seed, "instructions": _instructions(result), "simulated_s": result.simulated_seconds}
-            for seed, (_, result) in enumerate(found)
-        ],
+        "runs": [_ran(seed, result) for seed, (_, result) in enumerate(found)],
     }
 
 
@@ -227,6 +225,17 @@ class _Ended(Exception):
         """With what the command ends."""
         super().__init__(status)
         self.status = status
+
+
+def _ran(seed: int, result: RunResult) -> dict[str, Any]:
+    """What the model says of a seed's run."""
+    return {
+        "seed": seed,
+        "instructions": _instructions(result),
+        "simulated_s": result.simulated_seconds,
+        "ipc": result.ipc,
+        "nodes": msgspec.to_builtins(result.nodes),
+    }
 
 
 def _instructions(result: RunResult) -> int:
@@ -241,7 +250,7 @@ def _given(workload: Workload, chosen: dict[str, Value], values: dict[str, Any])
     }
     decided[processors.CPUS.key] = workload.cpus(chosen)
     decided[detail_options.DETAIL.key] = detail_options.MARKER
-    decided[sampling.WARM_UP.key] = workload.document.warm_up
+    decided[sampling.WARM_UP.key] = workload.warm_up(chosen)
     return Given({**decided, **values})
 
 

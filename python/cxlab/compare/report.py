@@ -11,6 +11,7 @@ from cxlab import output
 from cxlab.border import RunResult
 from cxlab.compare.parts import Kind, label, order, parts
 from cxlab.compare.slowdown import Column, Slowdown, against
+from cxlab.sampled import Term, interval
 
 #: A kind that is less of the difference is not worth a word.
 LEAST_SHARE = 0.01
@@ -36,10 +37,10 @@ def how_much(times: float) -> str:
 
 def sure(slowdown: Slowdown) -> str:
     """The interval, or that there is none."""
-    interval = slowdown.interval
-    if interval is None:
+    found = slowdown.interval
+    if found is None:
         return NO_INTERVAL
-    return f"{interval.low:.2f} to {interval.high:.2f} times its time, {interval.confidence:.0%}"
+    return f"{found.low:.2f} to {found.high:.2f} times its time, {found.confidence:.0%}"
 
 
 def _why(slowdown: Slowdown) -> str:
@@ -97,7 +98,7 @@ def document(columns: Sequence[Column]) -> dict[str, Any]:
 
 def _column(first: Column, column: Column) -> dict[str, Any]:
     slowdown = against(first, column)
-    interval = slowdown.interval
+    found = slowdown.interval
     return {
         "label": column.label,
         "machine": column.machine,
@@ -105,8 +106,8 @@ def _column(first: Column, column: Column) -> dict[str, Any]:
         "how": column.how,
         "simulated_seconds": [result.simulated_seconds for result in column.results],
         "slowdown": slowdown.times,
-        "interval": None if interval is None else [interval.low, interval.high],
-        "confidence": None if interval is None else interval.confidence,
+        "interval": None if found is None else [found.low, found.high],
+        "confidence": None if found is None else found.confidence,
         "because": dict(slowdown.because),
         "kinds": {kind.name.lower(): longer for kind, longer in slowdown.kinds.items()},
         "parts_s": _added([parts(result) for result in column.results]),
@@ -117,8 +118,18 @@ def _column(first: Column, column: Column) -> dict[str, Any]:
 
 def _nodes(result: RunResult) -> dict[str, Any]:
     """What each memory did."""
-    nodes = result.nodes.items()
+    return {name: _node(result, name) for name in result.nodes}
+
+
+def _node(result: RunResult, name: str) -> dict[str, Any]:
+    """Of a sampled run, each figure has an interval, and is null where too few windows tell of it."""
+    of, sampling = result.nodes[name], result.sampling
+    figures = {"bandwidth_mb_s": of.bandwidth_mb_s, "load_latency_ns": of.mean_load_latency_ns}
+    if sampling is None:
+        return figures
+    paths = {"bandwidth_mb_s": "bandwidth_mb_s", "load_latency_ns": "mean_load_latency_ns"}
+    ends = {key: interval(sampling, [Term(f"nodes.{name}.{path}")]) for key, path in paths.items()}
     return {
-        n: {"bandwidth_mb_s": of.bandwidth_mb_s, "load_latency_ns": of.mean_load_latency_ns}
-        for n, of in nodes
+        **{key: None if ends[key] is None else value for key, value in figures.items()},
+        "intervals": ends,
     }

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from cxlab.output import Cell, write_csv
+from cxlab.output import Cell, wrapped, write_csv
 from cxlab.plan.assumption import Assumption, Origin
 
 if TYPE_CHECKING:  # the results this module writes; their solver is not needed to write them
     from cxlab.plan.pareto import ParetoPoint
     from cxlab.plan.uncertainty import Bar, Grid, Spread
+
+#: What is said of an assumption stands below its name, indented.
+BELOW = " " * 6
 
 
 def percent(fraction: float) -> str:
@@ -29,10 +32,12 @@ def print_assumptions(console: Console, assumptions: Iterable[Assumption]) -> No
     for a in assumptions:
         origin = a.provenance.origin
         line = Text(f"  {a.key} = {a.show()}", style="yellow" if origin is Origin.ASSUMED else "")
-        line.append(f"  {a.meaning}", style="dim")
-        console.print(line, soft_wrap=True, highlight=False)
-        source = f"      {origin.value}, {a.provenance.date}: {a.provenance.source}"
-        console.print(Text(source, style="dim"), soft_wrap=True, highlight=False)
+        fits = line.cell_len + 2 + len(a.meaning) <= console.width
+        below = wrapped(a.meaning, BELOW, console.width)
+        line.append(f"  {a.meaning}" if fits else f"\n{below}", style="dim")
+        source = wrapped(f"{origin.value}, {a.provenance.date}: {a.provenance.source}", BELOW, console.width)
+        for text in (line, Text(source, style="dim")):
+            console.print(text, soft_wrap=True, highlight=False)
 
 
 def assumptions_csv(path: Path, assumptions: Iterable[Assumption]) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from cxlab import model
-from cxlab.border import NodeSummary, Part, StatisticDistribution
+from cxlab.border import NodeSummary, Part, RunResult, Sampling, StatisticDistribution
 from cxlab.report import causes, topology
-from cxlab.report.chart import Axis, Chart, Series, lines, stacks
+from cxlab.report.chart import Axis, Cell, Chart, Series, lines, stacks
 from cxlab.report.page import Facts, Report
 from cxlab.run.results import finished
+from cxlab.sampled import Term, told
 
 #: A series' name in series.parquet ends so [bytes].
 READ, WRITTEN = "_read_bytes", "_write_bytes"
@@ -29,18 +30,14 @@ def report(folder: Path) -> Report:
     run = finished.read(folder)
     parts: list[Any] = [_asked(configuration), *causes.in_folder(folder)]
     if run.result is not None and run.result.nodes:
-        parts += [_memory(run.result.nodes), _stages(run.result.nodes)]
+        parts += [_memory(run.result.nodes, run.result.sampling), _stages(run.result.nodes)]
     statistics = run.statistics()
     if statistics is not None:
         parts.append(_distributions(statistics))
     if (folder / "series.parquet").exists():
         parts.append(_bandwidth(folder / "series.parquet"))
     parts.append(topology.of_machine(model.machine_figures(configuration["machine"])))
-    took = (
-        "was not timed"
-        if run.result is None
-        else f"took {1e3 * run.result.simulated_seconds:.4g} ms of simulated time"
-    )
+    took = "was not timed" if run.result is None else f"took {_time(run.result)} of simulated time"
     where = f"{configuration['machine']['name']}, {configuration['placement']}"
     return Report(f"CXLab run: {' '.join(run.program)}", f"The program {took} on {where}.", parts)
 
@@ -62,8 +59,27 @@ def _asked(configuration: Mapping[str, Any]) -> Facts:
     return Facts("Configuration", ("what", "value"), rows)
 
 
-def _memory(nodes: Mapping[str, NodeSummary]) -> Facts:
-    rows = [(name, of.loads, of.bandwidth_mb_s / 1e3, of.mean_load_latency_ns) for name, of in nodes.items()]
+def _time(result: RunResult) -> str:
+    terms, value = [Term("simulated_seconds", 1e3)], 1e3 * result.simulated_seconds
+    return told(result.sampling, terms, value, lambda ms: f"{ms:.4g} ms")
+
+
+def _memory(nodes: Mapping[str, NodeSummary], sampling: Sampling | None) -> Facts:
+    def cell(name: str, path: str, value: float | None, factor: float = 1.0) -> Cell:
+        """Of a sampled run with its interval."""
+        if value is None or sampling is None:
+            return value
+        return told(sampling, [Term(f"nodes.{name}.{path}", factor)], value, "{:.4g}".format)
+
+    rows = [
+        (
+            name,
+            cell(name, "loads", of.loads),
+            cell(name, "bandwidth_mb_s", of.bandwidth_mb_s / 1e3, 1e-3),
+            cell(name, "mean_load_latency_ns", of.mean_load_latency_ns),
+        )
+        for name, of in nodes.items()
+    ]
     return Facts("Memory", ("node", "line misses of loads", "bandwidth [GB/s]", "load to use [ns]"), rows)
 
 

@@ -145,3 +145,9 @@ class ConsoleFlood(MachineError):
     """The guest writes to its console without end."""
 
     code = "MCH016"
+
+
+class SavedBootDamaged(MachineError):
+    """The state of a machine on which Linux is up cannot be loaded."""
+
+    code = "MCH026"

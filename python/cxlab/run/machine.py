@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cxlab import model
-from cxlab.border import MachineFigures, NodeFigures
+from cxlab.border import MachineFigures, NodeFigures, ProcessorFigures
 from cxlab.run.errors import BadRequest
 
 
@@ -51,6 +51,8 @@ class Machine:
     frequency_ghz: float
     #: processors of a socket
     cores: int
+    #: what CPUID says
+    processor: ProcessorFigures
     #: everything, as the model gave it: for config.json
     resolved: dict[str, Any]
 
@@ -89,6 +91,7 @@ def from_figures(asked: str, figures: MachineFigures) -> Machine:
         host.tsc_hz,
         host.frequency_ghz,
         host.cores,
+        host.processor,
         model.document(figures),
     )
 

@@ -41,12 +41,16 @@ class Request:
     record: Path | None = None
     #: what is shown of a window of time
     timeline: Timeline | None = None
+    #: the model keeps what waits for memory, in the run's folder
+    profile: bool = False
     #: the devices of the CXL nodes; empty where firmware describes them
     topology: Topology = field(default_factory=Topology)
     #: size of the disk for swap [bytes]; None: there is none
     swap_bytes: int | None = None
     #: the run is ended after this much of the host's time [s]; None: there is no limit
     timeout_seconds: float | None = None
+    #: the guest begins where Linux is up, in a state that was saved before
+    saved_boot: bool = True
     #: the program's standard streams are this terminal
     terminal: bool = False
     #: descriptors that the program's standard output and error are written to
@@ -79,8 +83,8 @@ class Outcome:
     boot_seconds: float | None = None
     detail_seconds: float | None = None
     total_seconds: float = 0.0
-    #: files that were asked for and are not there, and why
-    dropped: list[str] = field(default_factory=list)
+    #: what the user should know: a file that was asked for and is not there, say
+    notices: list[str] = field(default_factory=list)
     #: largest resident sets of QEMU and model together [MB]
     host_memory_mb: float = 0.0
 

@@ -64,8 +64,8 @@ class Document(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     parameters: dict[str, Parameter] = {}
     #: processors of the guest, or the parameter that says how many
     cpus: int | str = 1
-    #: keep caches warm up to the marker
-    warm_up: bool = False
+    #: keep caches warm up to the marker, or the parameter that says so (0 or 1)
+    warm_up: bool | str = False
     #: C files of the program $WORKLOAD_BUILD/program
     sources: list[str] = []
     flags: list[str] = []
@@ -105,6 +105,11 @@ class Workload:
         """Processors of the guest."""
         cpus = self.document.cpus
         return cpus if isinstance(cpus, int) else int(values[cpus])
+
+    def warm_up(self, values: Mapping[str, Value]) -> bool:
+        """Whether caches are kept warm up to the marker."""
+        warm_up = self.document.warm_up
+        return warm_up if isinstance(warm_up, bool) else bool(values[warm_up])
 
     def values(self, size: str, asked: Sequence[str]) -> dict[str, Value]:
         """The size's values and the parameters, as ``asked`` (NAME=VALUE) changes them.
@@ -189,6 +194,9 @@ def _faults(workload: Workload) -> list[tuple[str, str, str]]:
         faults.append(("sizes", "is empty", "one size or more, as [sizes.tiny]"))
     if not document.measures:
         faults.append(("measures", "is empty", "one measure or more"))
+    if isinstance(document.warm_up, str) and document.warm_up not in document.parameters:
+        valid = f"true, false or a parameter: {', '.join(document.parameters) or 'there is none'}"
+        faults.append(("warm_up", document.warm_up, valid))
     if isinstance(document.cpus, str):
         numbers = [name for name, one in document.parameters.items() if isinstance(one.default, int)]
         if document.cpus not in numbers:

@@ -41,6 +41,7 @@ class Prepared:
             "WORKLOAD_FOLDER": str(workload.folder),
             "WORKLOAD_DATA": str(self.data) if self.data is not None else "",
             "WORKLOAD_PYTHON": sys.executable,
+            "WORKLOAD_TOOLS": str(artefacts.FOLDER),
             **_python_path(self.python),
         }
 

@@ -92,8 +92,12 @@ impl StreamBenchmark {
             unpinned.fetch_add(usize::from(pinned.is_err()), SeqCst);
             barrier.wait();
             let mut times = Vec::with_capacity(self.repeats);
-            for _ in 0..self.repeats {
+            for repeat in 0..self.repeats {
                 if thread == 0 {
+                    // The first repeat is not counted, so it needs no detail.
+                    if repeat == 1 {
+                        session.roi.begin();
+                    }
                     ended.store(session.interrupt.has_come() || unpinned.load(SeqCst) > 0, SeqCst);
                     progress.finished_one();
                 }
@@ -108,16 +112,19 @@ impl StreamBenchmark {
                     (began, tsc::now())
                 }));
             }
+            // The region holds the last kernel of every thread.
+            barrier.wait();
+            if thread == 0 && !times.is_empty() {
+                session.roi.end();
+            }
             pinned?;
             check(times.len(), a, b, c);
             Ok(times)
         };
         let work = &work;
-        let times = session.roi.around(|| {
-            std::thread::scope(|scope| {
-                let threads: Vec<_> = (0..self.threads).map(|thread| scope.spawn(move || work(thread))).collect();
-                threads.into_iter().map(|t| t.join().expect("a thread does not panic")).collect::<Result<Vec<_>>>()
-            })
+        let times = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.threads).map(|thread| scope.spawn(move || work(thread))).collect();
+            threads.into_iter().map(|t| t.join().expect("a thread does not panic")).collect::<Result<Vec<_>>>()
         })?;
         Ok(std::array::from_fn(|kernel| (0..times[0].len()).map(|repeat| span(&times, repeat, kernel)).collect()))
     }

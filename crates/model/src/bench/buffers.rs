@@ -14,12 +14,13 @@ use cxlab_kernel::Stream;
 use rustc_hash::FxHashMap;
 
 use crate::MachineSpec;
-use crate::addr::{Hpa, LINE_BYTES, PAGE_BYTES};
+use crate::addr::{Hpa, LINE_BYTES, LINES_PER_PAGE, PAGE_BYTES};
 use crate::home::AddressRange;
 use crate::request::NodeId;
 use crate::translation::{AddressSpace, PageSize};
 
-const FRAME_BYTES: u64 = 2 << 20;
+/// What a buffer is made of, and so the least that one can have.
+pub const FRAME_BYTES: u64 = 2 << 20;
 /// Of each node, at least: 64 buffers of 128 MiB.
 const NODE_BYTES: u64 = 8 << 30;
 /// For each buffer, at least: more than an array of MLC's.
@@ -28,7 +29,6 @@ const BUFFER_BYTES: u64 = 128 << 20;
 const TABLE_BYTES: u64 = 256 << 20;
 /// Between the first bytes of two nodes: more than any node has.
 const NODE_STRIDE: u64 = 1 << 44;
-const LINES_PER_PAGE: u64 = PAGE_BYTES / LINE_BYTES;
 const PAGES_PER_FRAME: u64 = FRAME_BYTES / PAGE_BYTES;
 
 /// The frames of all nodes that are not yet dealt.
@@ -58,8 +58,11 @@ struct Part {
 }
 
 impl Frames {
-    pub fn new(spec: &MachineSpec, buffers: u16) -> Frames {
-        let node_bytes = NODE_BYTES.max(u64::from(buffers) * BUFFER_BYTES);
+    /// Frames of each node for so many buffers, which have `all` bytes together where that is said.
+    pub fn new(spec: &MachineSpec, buffers: u16, all: Option<u64>) -> Frames {
+        let count = u64::from(buffers);
+        let asked = all.map_or(0, |all| all.div_ceil(count * FRAME_BYTES) * count * FRAME_BYTES);
+        let node_bytes = NODE_BYTES.max(count * BUFFER_BYTES).max(asked);
         let frames = node_bytes / FRAME_BYTES;
         let deal = |node: usize| {
             let mut random = Stream::new(0, &format!("frames of node {node}"));
@@ -82,14 +85,20 @@ impl Frames {
     pub fn space(&self, tables: NodeId, size: PageSize) -> AddressSpace {
         let base = Hpa::new(u64::from(tables.0) * NODE_STRIDE + self.node_bytes);
         let space = AddressSpace::new(Rc::clone(&self.order), base, size);
-        assert!(space.tables.bytes().get() <= TABLE_BYTES, "page tables of more than {TABLE_BYTES} B");
+        let most = self.table_bytes();
+        assert!(space.tables.bytes().get() <= most, "page tables of more than {most} B");
         space
+    }
+
+    /// Room for page tables on each node: a 128th is more than 8 B for each page of 4 KiB, of all nodes together.
+    fn table_bytes(&self) -> u64 {
+        TABLE_BYTES.max(self.node_bytes / 128)
     }
 
     pub fn ranges(&self) -> Vec<AddressRange> {
         let range = |node: usize| AddressRange {
             start: node as u64 * NODE_STRIDE,
-            length: self.node_bytes + TABLE_BYTES,
+            length: self.node_bytes + self.table_bytes(),
             node: node as u16,
         };
         (0..self.nodes.len()).map(range).collect()

@@ -4,7 +4,9 @@ use cxlab_kernel::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::buffers::FRAME_BYTES;
 use crate::MachineSpec;
+use crate::config::{NodeSpec, Path};
 use crate::request::NodeId;
 use crate::translation::PageSize;
 
@@ -32,6 +34,9 @@ pub struct Job {
     /// prefetchers on or off; as the host file has them where it is not said
     #[serde(default)]
     pub prefetch: Option<bool>,
+    /// bytes of all buffers together, over those of the device's cache; as the work has them where it is not said
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_cache: Option<f64>,
     pub seed: u64,
 }
 
@@ -189,6 +194,34 @@ impl Job {
             Work::LoadedLatency { mix, .. } if mix.writes > 0 => 2 * self.threads + 1,
             _ => self.threads + 1,
         }
+    }
+
+    /// Bytes of all buffers together, where they are said as a ratio of the device's cache.
+    pub fn working_set(&self, spec: &MachineSpec, shares: &[(NodeId, u32)]) -> Result<Option<u64>, String> {
+        let Some(ratio) = self.of_cache else { return Ok(None) };
+        if !matches!(self.work, Work::LoadedLatency { .. }) {
+            return Err("of_cache is given; valid with latency, loaded-latency and bandwidth only".into());
+        }
+        let [(node, _)] = shares else {
+            return Err("of_cache is given with several nodes; valid: one node, whose device has a cache".into());
+        };
+        let NodeSpec { name, path, .. } = &spec.nodes[usize::from(node.0)];
+        let Path::Cxl { expander, flash: Some(cached), .. } = path else {
+            return Err(format!(
+                "of_cache is given, but node {name} of {} has no device with a cache; valid: a node of flash",
+                spec.name
+            ));
+        };
+        let devices = f64::from(spec.devices(*node));
+        let (cache, all) = (cached.cache.capacity.get() as f64 * devices, expander.capacity().get() as f64 * devices);
+        let (least, most) = (f64::from(self.buffers()) * FRAME_BYTES as f64 / cache, all / cache);
+        if !(least..=most).contains(&ratio) {
+            return Err(format!(
+                "of_cache = {ratio}; valid: {least:.2e} (2 MiB for each of {} buffers) to {most:.3} (the whole device)",
+                self.buffers()
+            ));
+        }
+        Ok(Some((ratio * cache) as u64))
     }
 
     /// Whether the machine can do this; the nodes of the placement by their numbers.

@@ -6,6 +6,7 @@ use super::buffers::Buffer;
 use super::embedding::Embedding;
 use super::job::{Instruction, Isa, StreamKernel};
 use super::order::Order;
+use super::round::Round;
 use super::traffic::Traffic;
 use crate::addr::{Hpa, LINE_BYTES};
 use crate::feed::{Action, Kernel};
@@ -25,7 +26,7 @@ impl Thread {
     /// What it reaches: the first lines of a buffer, or the first of two buffers.
     fn reach(&self) -> (&Buffer, u64) {
         match self {
-            Thread::Chase(Chase { buffer, .. }) => (buffer, buffer.lines().min(Chase::MOST_LINES)),
+            Thread::Chase(Chase { buffer, lines, .. }) => (buffer, *lines),
             Thread::Traffic(traffic) => {
                 let buffer = traffic.buffers().next().expect("a load thread has an array");
                 (buffer, buffer.lines())
@@ -45,6 +46,17 @@ impl Thread {
     pub fn anywhere(&self, random: &mut Stream) -> Hpa {
         let (buffer, lines) = self.reach();
         buffer.line(random.below(lines))
+    }
+
+    /// How it goes round each of its buffers, without end.
+    pub fn rounds(&self) -> Vec<Round<'_>> {
+        match self {
+            Thread::Chase(Chase { buffer, order, stride, lines, count }) => {
+                vec![Round { buffer, order, lines: *lines, next: *count * *stride, stores: false }]
+            }
+            Thread::Traffic(traffic) => traffic.rounds().collect(),
+            Thread::Triad(_) | Thread::Memo(_) | Thread::Walk(_) | Thread::Embedding(_) => Vec::new(),
+        }
     }
 
     /// Whether it leaves changed lines in the caches for long.
@@ -97,32 +109,35 @@ pub struct Chase {
     order: Order,
     /// lines from one place of the order to the next
     stride: u64,
+    /// lines of the buffer that it reaches
+    lines: u64,
     count: u64,
 }
 
 impl Chase {
     /// As far as lat_mem_rd goes (CXL-DMSim figure 10): beyond all caches, within the second TLB on pages of 2 MiB.
-    const MOST_LINES: u64 = (1 << 30) / LINE_BYTES;
+    pub const MOST_LINES: u64 = (1 << 30) / LINE_BYTES;
     /// Lines from one that is read to the next: 128 B where MLC chases at random, by a public modified copy of MLC.
     const MLC_STRIDE: u64 = 2;
 
     /// Intel MLC's chase, by an order within blocks.
     pub fn in_blocks(buffer: Buffer, order: Order, mut random: Stream) -> Chase {
-        let count = random.below(buffer.lines().min(Self::MOST_LINES) / Self::MLC_STRIDE);
-        Chase { buffer, order, stride: Self::MLC_STRIDE, count }
+        let lines = buffer.lines();
+        let count = random.below(lines / Self::MLC_STRIDE);
+        Chase { buffer, order, stride: Self::MLC_STRIDE, lines, count }
     }
 
     /// The chase of lat_mem_rd and of Mess.
     pub fn over_buffer(buffer: Buffer, mut random: Stream) -> Chase {
-        let lines = buffer.lines().min(Self::MOST_LINES);
+        let lines = buffer.lines();
         let order = Order::whole(lines, &mut random);
-        Chase { buffer, order, stride: 1, count: 0 }
+        Chase { buffer, order, stride: 1, lines, count: 0 }
     }
 
     fn act(&mut self) -> Action {
         let number = self.order.line(self.count) * self.stride;
         self.count += 1;
-        Action::Chase(self.buffer.line(number % self.buffer.lines().min(Self::MOST_LINES)))
+        Action::Chase(self.buffer.line(number % self.lines))
     }
 }
 

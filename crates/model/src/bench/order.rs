@@ -56,6 +56,14 @@ impl Order {
         }
     }
 
+    /// A line that comes at about this turn: pages of a block of 256 KiB come together.
+    pub fn near(&self, turn: u64) -> u64 {
+        match self {
+            Order::Sequential | Order::Blocks(_) => turn,
+            Order::Whole(permutation) => permutation.place(turn),
+        }
+    }
+
     /// The line that comes at this turn.
     #[inline]
     pub fn line(&self, turn: u64) -> u64 {

@@ -59,7 +59,10 @@ pub struct NodePoint {
     pub write_mb_s: f64,
     /// of all threads' loads
     pub mean_load_latency_ns: Option<f64>,
+    pub p50_load_latency_ns: Option<f64>,
     pub p99_load_latency_ns: Option<f64>,
+    /// 1 load of 1,000 takes longer
+    pub p999_load_latency_ns: Option<f64>,
     /// requests that found the home agents' tables of requests full
     pub table_full_events: u64,
     pub ports: Vec<PortPoint>,
@@ -70,7 +73,7 @@ pub struct NodePoint {
 pub struct PortPoint {
     /// share of the reads and writes that found their row open
     pub row_hit_share: Option<f64>,
-    /// root_port, m2s, device, s2m
+    /// root_port, m2s, device, s2m; of a device with flash device_cache and flash, too
     pub cxl: BTreeMap<&'static str, Statistics>,
     pub channels: Vec<Statistics>,
 }
@@ -169,12 +172,14 @@ impl NodePoint {
         let number = usize::from(id.0);
         let (stats, _) = machine.nodes().nth(number).expect("the node is of the machine");
         let latency = &stats.load_latency;
-        let some = latency.count() > 0;
+        let quantile = |share: f64| (latency.count() > 0).then(|| latency.quantile_ns(share));
         NodePoint {
             read_mb_s: rate(stats.lines_read()),
             write_mb_s: rate(stats.write_backs.get()),
-            mean_load_latency_ns: some.then(|| latency.mean_ns()),
-            p99_load_latency_ns: some.then(|| latency.quantile_ns(0.99)),
+            mean_load_latency_ns: (latency.count() > 0).then(|| latency.mean_ns()),
+            p50_load_latency_ns: quantile(0.5),
+            p99_load_latency_ns: quantile(0.99),
+            p999_load_latency_ns: quantile(0.999),
             table_full_events: machine.table_full_events().nth(number).expect("the node is of the machine"),
             ports: machine.ports(id).map(|port| PortPoint::of(&port)).collect(),
         }
@@ -189,6 +194,8 @@ impl PortPoint {
         let parts = stats.expander.iter().flat_map(|expander| {
             expander.parts().map(|(name, group): (&'static str, &dyn Group)| (name, named(group.entries())))
         });
+        let drive = stats.flash.iter().map(|entries| ("flash", named(entries.clone())));
+        let parts = parts.chain(drive);
         let channels: Vec<_> = stats.channels.iter().map(|channel| named(channel.entries.clone())).collect();
         let total = |name: &str| -> u64 {
             let count = |channel: &Statistics| match channel.get(name) {

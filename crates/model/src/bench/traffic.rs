@@ -14,6 +14,7 @@ use cxlab_kernel::{Stream, Time};
 use super::buffers::Buffer;
 use super::job::{Isa, Mix, Store};
 use super::order::Order;
+use super::round::Round;
 use crate::addr::{Hpa, LINE_BYTES};
 use crate::feed::Action;
 
@@ -70,6 +71,19 @@ impl Traffic {
     /// Its arrays.
     pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
         std::iter::once(&self.loaded).chain(&self.stored).map(|array| &array.buffer)
+    }
+
+    /// How it goes round them.
+    pub fn rounds(&self) -> impl Iterator<Item = Round<'_>> {
+        let loaded = std::iter::once((&self.loaded, false)).filter(|_| self.loads());
+        let stored = self.stored.iter().map(|array| (array, true));
+        loaded.chain(stored).map(|(array, stores)| Round {
+            buffer: &array.buffer,
+            order: &self.order,
+            lines: array.buffer.lines(),
+            next: array.turn,
+            stores,
+        })
     }
 
     /// Lines of its arrays.

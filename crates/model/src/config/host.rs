@@ -10,12 +10,35 @@ use crate::fact::Sourced;
 use crate::home::{HomeSpec, MeshSpec};
 use crate::translation::TlbSpec;
 
+/// What a processor says of itself to programs that ask (CPUID).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IdentitySpec {
+    pub vendor: Sourced<Vendor>,
+    /// family, extended family included
+    pub family: Sourced<u32>,
+    /// model, extended model included
+    pub model: Sourced<u32>,
+    pub stepping: Sourced<u32>,
+    /// processor brand string
+    pub brand: Sourced<String>,
+}
+
+/// Who made a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Vendor {
+    Intel,
+    Amd,
+}
+
 /// A processor as a host file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostSpec {
     pub name: String,
     pub description: String,
+    pub identity: IdentitySpec,
     /// physical cores of a socket
     pub cores: Sourced<u32>,
     pub core: CoreSpec,

@@ -11,9 +11,10 @@ use crate::cache::ClusterId;
 use crate::core::Core;
 use crate::cxl::LinkSpec;
 use crate::document::Fitted;
-use crate::fabric::{DeviceInterleave, ExpanderSpec, Fabric, HdmDecoders, SwitchSpec};
+use crate::fabric::{DeviceCacheSpec, DeviceInterleave, ExpanderSpec, Fabric, HdmDecoders, SwitchSpec};
 use crate::fact::Sourced;
 use crate::home::{Floorplan, Mesh, Socket, SocketLinkSpec};
+use crate::media::flash::{Flash, FlashSpec};
 use crate::media::{Memory, MemorySpec};
 use crate::mem::AccessKind;
 use crate::request::{CoreId, NodeId};
@@ -64,7 +65,25 @@ pub enum Path {
         /// the devices are those of another node
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share: Option<ShareSpec>,
+        /// flash, before which the memory is a cache
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        flash: Option<Box<CachedFlash>>,
     },
+}
+
+/// Flash of a device, and the cache before it, whose DRAM is the device's memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CachedFlash {
+    pub cache: DeviceCacheSpec,
+    pub flash: FlashSpec,
+}
+
+impl CachedFlash {
+    /// The drive of a device of this capacity.
+    pub(crate) fn drive(&self, capacity: Bytes) -> Result<Memory, String> {
+        let flash = Flash::new(&self.flash, capacity, *self.cache.line).map_err(|error| error.to_string())?;
+        Ok(Memory::Flash(Box::new(flash)))
+    }
 }
 
 /// A part of another node's devices.
@@ -137,9 +156,11 @@ impl MachineSpec {
         let alone = |memory: &MemorySpec| memory.idle_read_latency().expect("the machine has been checked");
         let (memory, path) = match &self.nodes[usize::from(node.0)].path {
             Path::Dram { memory } => (alone(memory), Time::ZERO),
-            Path::Cxl { expander, memory, switches, .. } => {
+            Path::Cxl { expander, memory, switches, flash, .. } => {
                 let stages = expander.unloaded(switches, AccessKind::Read);
-                (alone(memory), stages.iter().map(|(_, span)| *span).sum())
+                // Where there is flash, of a line that the device's cache has.
+                let look_up = flash.as_ref().map_or(Time::ZERO, |flash| *flash.cache.look_up);
+                (alone(memory), stages.iter().map(|(_, span)| *span).sum::<Time>() + look_up)
             }
         };
         let slices = self.slices(&self.nodes[usize::from(node.0)]);
@@ -214,9 +235,14 @@ impl Path {
     fn check(&self) -> Result<(), String> {
         let (Path::Dram { memory } | Path::Cxl { memory, .. }) = self;
         let memory = Memory::new(memory).map_err(|error| error.to_string())?;
-        if let Path::Cxl { expander, interleave, switches, .. } = self {
+        if let Path::Cxl { expander, interleave, switches, flash, .. } = self {
             let added = Fabric::default().add_expander(expander, switches, memory, Stream::new(0, &expander.name));
             added.map_err(|error| error.to_string())?;
+            if let Some(cached) = flash {
+                cached.cache.check(expander.capacity()).map_err(|error| error.to_string())?;
+                let (flash, line) = (&cached.flash, *cached.cache.line);
+                flash.geometry(expander.capacity(), line).map_err(|error| error.to_string())?;
+            }
             if let Some(interleave) = interleave {
                 HdmDecoders::interleaved(interleave, expander).map_err(|error| error.to_string())?;
             }

@@ -5,15 +5,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::HostSpec;
-use super::machine::{MachineSpec, NodeSpec, Path, ShareSpec};
+use super::machine::{CachedFlash, MachineSpec, NodeSpec, Path, ShareSpec};
 use crate::cache::ClusterId;
 use crate::cxl::{CxlError, LinkSpec, ThrottleSpec};
-use crate::document::{Fitted, Kind, Mistake, Tree, Whole, bounds, parts, read, settings};
+use crate::document::{Fitted, Kind, Mistake, Tree, Whole, bounds, nodes, parts, read, settings};
 use crate::error::ModelError;
-use crate::fabric::{DeviceInterleave, DeviceSpec, ExpanderSpec, RatedSpec, RootPortSpec, SwitchSpec};
+use crate::fabric::{DeviceCacheSpec, DeviceInterleave, DeviceSpec, ExpanderSpec, RatedSpec, RootPortSpec, SwitchSpec};
 use crate::fact::Sourced;
 use crate::home::{Socket, SocketLinkSpec};
 use crate::media::MemorySpec;
+use crate::media::flash::FlashSpec;
 
 /// A machine: a host, and memory as NUMA nodes.
 #[derive(Deserialize, JsonSchema)]
@@ -72,8 +73,12 @@ pub struct DeviceFile {
     throttle: Option<ThrottleSpec>,
     /// a bandwidth that the vendor states
     rated: Option<RatedSpec>,
-    /// channels behind the device
+    /// channels behind the device; where it has flash, the DRAM of the cache before that
     memory: MemorySpec,
+    /// the cache before the flash; given with `flash`
+    cache: Option<DeviceCacheSpec>,
+    /// the drive behind the cache; none where it is not given
+    flash: Option<FlashSpec>,
 }
 
 /// One value of a machine, with all that its files say of it.
@@ -94,9 +99,14 @@ pub struct Entry {
 }
 
 impl DeviceFile {
-    fn resolve(self) -> (ExpanderSpec, MemorySpec) {
-        let DeviceFile { name, description, root_port, link, device, throttle, rated, memory } = self;
-        (ExpanderSpec { name, description, root_port, link, device, throttle, rated }, memory)
+    fn resolve(self) -> Result<(ExpanderSpec, MemorySpec, Option<Box<CachedFlash>>), String> {
+        let DeviceFile { name, description, root_port, link, device, throttle, rated, memory, cache, flash } = self;
+        let behind = match (cache, flash) {
+            (Some(cache), Some(flash)) => Some(Box::new(CachedFlash { cache, flash })),
+            (None, None) => None,
+            _ => return Err("only one of `cache` and `flash` is given; valid: both, or neither".into()),
+        };
+        Ok((ExpanderSpec { name, description, root_port, link, device, throttle, rated }, memory, behind))
     }
 }
 
@@ -111,10 +121,11 @@ impl NodeFile {
                 shared_path(shared, before).map_err(|cause| format!("nodes.{name}.shared: {cause}"))?
             }
             (None, Some(device), None) => {
-                let (expander, memory) = device.resolve();
+                let (expander, memory, flash) =
+                    device.resolve().map_err(|cause| format!("nodes.{name}.device: {cause}"))?;
                 expander.check().map_err(|cause| format!("nodes.{name}.device: {cause}"))?;
                 let switches = switches.into_values().collect();
-                Path::Cxl { expander: Box::new(expander), memory, interleave, switches, share: None }
+                Path::Cxl { expander: Box::new(expander), memory, interleave, switches, share: None, flash }
             }
             (Some(_), None, None) | (None, None, Some(_)) => {
                 return Err(format!("nodes.{name}: `interleave` and `switches` are valid beside `device` only"));
@@ -166,7 +177,7 @@ struct Asked {
 
 fn ask(name: &str, settings: &[String]) -> Result<Asked, ModelError> {
     let trees = settings.iter().map(|setting| settings::parse(setting)).collect::<Result<Vec<_>, _>>()?;
-    let whole = parts::machine(name, &trees)?;
+    let whole = nodes::machine(name, &trees)?;
     let file = whole.tree.place.origin.file.clone();
     if let Some(fitted) = whole.fitted.iter().find(|fitted| whole.tree.at(&fitted.keys()).is_none()) {
         let cause = format!("fitted: there is no value `{}`; a fitted key is the path of a value", fitted.key);
@@ -223,8 +234,8 @@ fn collect(tree: &Tree, key: String, fitted: &[Fitted], entries: &mut Vec<Entry>
 /// Reads a device by its shipped name or from a file, without the memory behind it.
 pub fn device(name: &str) -> Result<ExpanderSpec, ModelError> {
     let Whole { tree, .. } = parts::load(Kind::Device, name, None)?;
-    let (expander, _) = read::read::<DeviceFile>(&tree, "device")?.resolve();
-    let wrong = |cause: CxlError| Mistake { place: tree.place.clone(), cause: cause.to_string() };
-    expander.check().map_err(wrong)?;
+    let mistake = |cause| Mistake { place: tree.place.clone(), cause };
+    let (expander, ..) = read::read::<DeviceFile>(&tree, "device")?.resolve().map_err(mistake)?;
+    expander.check().map_err(|cause: CxlError| mistake(cause.to_string()))?;
     Ok(expander)
 }

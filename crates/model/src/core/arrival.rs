@@ -80,13 +80,13 @@ impl Core {
         self.caches.snoop(line, left)
     }
 
-    /// The line leaves the core's caches functionally.
-    pub(crate) fn forget(&mut self, line: Hpa) {
-        self.caches.snoop(line, Snoop::Invalidate);
+    /// The line leaves the core's caches functionally: whether it was changed.
+    pub(crate) fn forget(&mut self, line: Hpa) -> bool {
+        self.caches.snoop(line, Snoop::Invalidate) == Some(true)
     }
 
-    /// The line's memory knows it, functionally.
-    pub(crate) fn clean(&mut self, line: Hpa) {
-        self.caches.clean(line);
+    /// The line's memory knows it, functionally: whether it was changed.
+    pub(crate) fn clean(&mut self, line: Hpa) -> bool {
+        self.caches.clean(line)
     }
 }

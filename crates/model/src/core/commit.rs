@@ -2,37 +2,68 @@
 
 use cxlab_kernel::Time;
 
-use super::cpi_stack::Oldest;
+use super::cpi_stack::{Oldest, Source};
 use super::order::{Sequence, StoreNumber};
 use super::ports::Kind;
-use super::window::{Counts, Touched, Waiter};
+use super::window::{Counts, Entry, Touched, Waiter};
 use super::{Core, Uncore};
 use crate::error::ModelError;
 use crate::feed::{Class, Touch};
 use crate::request::Op;
 
+/// What is known of the oldest row when it is committed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    pub complete: Time,
+    pub data_ready: Time,
+    pub source: Source,
+    pub micro_operations: u8,
+    pub counts: Counts,
+    pub class: Class,
+}
+
+impl Head {
+    #[inline]
+    pub fn of(row: &Entry, complete: Time) -> Head {
+        let Entry { data_ready, source, micro_operations, counts, class, .. } = *row;
+        Head { complete, data_ready, source, micro_operations, counts, class }
+    }
+}
+
 impl Core {
     /// Complete a row that waits for nothing: when; `None` if it still waits or was complete before.
-    #[inline]
     pub(super) fn finish(&mut self, sequence: Sequence) -> Option<Time> {
-        let entry = self.window.entry(sequence);
-        if entry.address_waits > 0 || entry.data_waits > 0 || entry.complete.is_some() {
+        let row = self.window.entry(sequence);
+        if row.waits() || row.complete.is_some() {
             return None;
         }
-        let (ready, class, touches) = (entry.data_ready.max(entry.address_ready), entry.class, entry.touches);
-        let mut begins = self.ports.begin(Kind::Execute(class), ready);
-        if touches && self.window.touched(sequence).store.is_some() {
-            begins = self.ports.begin(Kind::Store, begins);
-        }
-        let entry = self.window.entry(sequence);
-        let complete = begins + entry.latency;
-        entry.complete = Some(complete);
+        let (ready, class, latency, touches) = (row.ready(), row.class, row.latency, row.touches);
+        let stores = touches && self.window.touched(sequence).store.is_some();
+        let complete = self.execute(class, ready, stores) + latency;
+        self.window.entry(sequence).complete = Some(complete);
         Some(complete)
+    }
+
+    /// When an instruction whose operands are there at `ready` begins.
+    #[inline]
+    pub(super) fn execute(&mut self, class: Class, ready: Time, stores: bool) -> Time {
+        let begins = self.ports.begin(Kind::Execute(class), ready);
+        if stores { self.ports.begin(Kind::Store, begins) } else { begins }
     }
 
     /// Completes every instruction on the lists of `awake`: what it waited for has come. Instructions that wait for one of
     /// these are completed in turn.
     pub(super) fn wake<U: Uncore>(&mut self, uncore: &mut U) -> Result<(), ModelError> {
+        loop {
+            self.wake_all(uncore)?;
+            self.commit_all(uncore)?;
+            if !self.locked.wait() || !self.begin_locked(uncore)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn wake_all<U: Uncore>(&mut self, uncore: &mut U) -> Result<(), ModelError> {
         let mut lists = std::mem::take(&mut self.awake);
         while let Some((list, at)) = lists.pop() {
             let Some((waiter, rest)) = self.window.unlink(list) else { continue };
@@ -62,7 +93,7 @@ impl Core {
                     entry.address_waits -= 1;
                     // An operand that was not touched (a string of length 0) has no lines to issue.
                     if entry.address_waits == 0 && entry.touches {
-                        self.issue(sequence, uncore)?;
+                        self.issue_row(sequence, uncore)?;
                     }
                     sequence
                 }
@@ -73,36 +104,55 @@ impl Core {
             }
         }
         self.awake = lists;
-        self.commit_all(uncore)
+        Ok(())
     }
 
     /// Commit in order all that is complete.
     #[inline]
     pub(super) fn commit_all<U: Uncore>(&mut self, uncore: &mut U) -> Result<(), ModelError> {
         while let Some((sequence, complete)) = self.window.head() {
-            self.commit.advance_to(complete);
-            let entry = self.window.entry(sequence);
-            let (units, counts, class, touches) = (entry.micro_operations, entry.counts, entry.class, entry.touches);
-            let oldest = Oldest { data_ready: entry.data_ready, complete, source: entry.source, mode: counts.mode() };
-            let at = self.commit.take(units);
-            self.stack.committed(oldest, self.commit.now());
-            if touches {
-                let touched = *self.window.touched(sequence);
-                self.window.commit_head(at, touched.load);
-                if let Some(number) = touched.store {
-                    self.commit_store(number, &touched, class, at, uncore)?;
-                }
-                self.lines.pop(touched.lines);
-            } else {
-                self.window.commit_head(at, false);
-            }
-            match counts {
-                Counts::User => self.stats.user_instructions.increment(),
-                Counts::Kernel => self.stats.kernel_instructions.increment(),
-                Counts::Part => {}
-            }
-            self.stats.micro_operations.add(u64::from(units));
+            let row = self.window.entry(sequence);
+            let (head, touches) = (Head::of(row, complete), row.touches);
+            let touched = touches.then(|| *self.window.touched(sequence));
+            self.commit_oldest(sequence, head, touched.as_ref(), uncore)?;
         }
+        Ok(())
+    }
+
+    /// Commit the oldest row.
+    #[inline]
+    pub(super) fn commit_oldest<U: Uncore>(
+        &mut self,
+        sequence: Sequence,
+        head: Head,
+        touched: Option<&Touched>,
+        uncore: &mut U,
+    ) -> Result<(), ModelError> {
+        let Head { complete, data_ready, source, micro_operations, counts, class } = head;
+        self.commit.advance_to(complete);
+        let oldest = Oldest { data_ready, complete, source, mode: counts.mode() };
+        let at = self.commit.take(micro_operations);
+        if self.profile.is_some()
+            && let Some((node, stall)) = self.stack.waits_for_memory(oldest)
+        {
+            self.profile_stall(sequence, node, stall, uncore);
+        }
+        self.stack.committed(oldest, self.commit.now());
+        match counts {
+            Counts::User => self.stats.user_instructions.increment(),
+            Counts::Kernel => self.stats.kernel_instructions.increment(),
+            Counts::Part => {}
+        }
+        self.stats.micro_operations.add(u64::from(micro_operations));
+        let Some(touched) = touched else {
+            self.window.commit_head(at, false);
+            return Ok(());
+        };
+        self.window.commit_head(at, touched.load);
+        if let Some(number) = touched.store {
+            self.commit_store(number, touched, class, at, uncore)?;
+        }
+        self.lines.pop(touched.lines);
         Ok(())
     }
 

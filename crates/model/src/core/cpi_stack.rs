@@ -223,6 +223,16 @@ impl CpiStack {
         self.charge(Cause::Retiring, now);
     }
 
+    /// The node whose memory the oldest instruction waits for, and how long, as it will be charged.
+    pub fn waits_for_memory(&self, oldest: Oldest) -> Option<(NodeId, Time)> {
+        match self.answered {
+            Answered::Node(node) if oldest.source == Source::Request && oldest.data_ready > self.charged => {
+                Some((node, oldest.data_ready - self.charged))
+            }
+            _ => None,
+        }
+    }
+
     #[inline(never)]
     fn waited(&mut self, oldest: Oldest) {
         if oldest.data_ready > self.charged {

@@ -1,11 +1,15 @@
 //! Dispatch: an instruction gets its row of the window and its entries of the queues.
 
+use cxlab_kernel::Time;
+
+use super::commit::Head;
 use super::cpi_stack::Late;
+use super::lines::Span;
 use super::order::Sequence;
 use super::window::{Counts, Entry, Touched, Waiter};
 use super::{Core, Pause, Uncore, Wait};
 use crate::error::ModelError;
-use crate::feed::{Branch, Class, Instruction, LineAccess, Outcome, Touch};
+use crate::feed::{Branch, Class, Instruction, LineAccess, Outcome, RegisterSet, Touch};
 
 impl Core {
     /// Dispatch an instruction, or say why not yet.
@@ -42,41 +46,84 @@ impl Core {
         (row.micro_operations, row.counts, row.class) = (units, counts, instruction.class);
         row.latency = self.timing.latency(instruction.class);
         let sequence = self.window.next();
-        for register in instruction.address {
-            match self.window.value(register) {
-                Ok(at) => row.address_ready = row.address_ready.max(at),
-                Err(producer) => {
-                    row.address_waits += 1;
-                    self.window.wait_for(producer, Waiter::Address(sequence));
-                }
-            }
-        }
-        for register in instruction.data {
-            match self.window.value(register) {
-                Ok(at) => row.data_ready = row.data_ready.max(at),
-                Err(producer) => {
-                    row.data_waits += 1;
-                    self.window.wait_for(producer, Waiter::Data(sequence));
-                }
-            }
-        }
-        for register in instruction.writes {
-            self.window.set_writer(register, sequence);
-        }
-        row.touches = load || store;
-        self.window.push(row);
+        (row.address_ready, row.address_waits) = self.operands(instruction.address, at, Waiter::Address(sequence));
+        (row.data_ready, row.data_waits) = self.operands(instruction.data, at, Waiter::Data(sequence));
         self.serialise = instruction.class.holds_dispatch();
+        let mut touched = Touched::default();
+        row.touches = load || store;
         if row.touches {
-            self.enter_queues(sequence, instruction, accesses, load, store);
-            if self.window.entry(sequence).address_waits == 0 {
-                self.issue(sequence, uncore)?;
+            if load {
+                match self.lock_done() {
+                    Ok(at) => row.address_ready = row.address_ready.max(at),
+                    Err(lock) => {
+                        row.address_waits += 1;
+                        self.window.wait_for(lock, Waiter::Address(sequence));
+                    }
+                }
+            }
+            touched = self.enter_queues(sequence, instruction, accesses, load, store);
+            row.address_waits += u32::from(touched.touch == Touch::Locked);
+            if row.address_waits == 0 {
+                row.issued(self.issue(sequence, row.address_ready, &touched, accesses, uncore)?);
             }
         }
-        if self.finish(sequence).is_some() {
-            // Nobody can wait for it yet: it has just been dispatched.
-            self.commit_all(uncore)?;
+        if !row.waits() {
+            row.complete = Some(self.execute(row.class, row.ready(), touched.store.is_some()) + row.latency);
+        }
+        self.window.set_writer(instruction.writes, sequence, row.complete);
+        if row.touches && (store || row.complete.is_none()) {
+            touched.lines = self.lines.push(accesses);
+        }
+        self.enter_window(sequence, row, touched, uncore)?;
+        if self.locked.wait() && self.begin_locked(uncore)? {
+            self.wake(uncore)?;
         }
         Ok(None)
+    }
+
+    /// When the registers' values are there, of those that are known and not before `since`; how many are not, for each of
+    /// which the waiter waits.
+    #[inline]
+    fn operands(&mut self, registers: RegisterSet, since: Time, waiter: Waiter) -> (Time, u32) {
+        let (mut ready, mut waits) = (since, 0);
+        for register in registers {
+            match self.window.value(register) {
+                Ok(at) => ready = ready.max(at),
+                Err(producer) => {
+                    waits += 1;
+                    self.window.wait_for(producer, waiter);
+                }
+            }
+        }
+        (ready, waits)
+    }
+
+    /// The row takes its place. One that is complete and alone is committed before anything of it is read back.
+    #[inline]
+    fn enter_window<U: Uncore>(
+        &mut self,
+        sequence: Sequence,
+        row: Entry,
+        touched: Touched,
+        uncore: &mut U,
+    ) -> Result<(), ModelError> {
+        let alone = self.window.all_committed();
+        self.window.push(row);
+        match row.complete {
+            Some(complete) if alone => {
+                let touched = row.touches.then_some(&touched);
+                self.commit_oldest(sequence, Head::of(&row, complete), touched, uncore)?;
+            }
+            complete => {
+                if row.touches {
+                    *self.window.touched(sequence) = touched;
+                }
+                if complete.is_some() {
+                    self.commit_all(uncore)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The branch that was just dispatched went there.
@@ -130,7 +177,7 @@ impl Core {
         None
     }
 
-    /// The row's lines, and its entries of the load and the store queue.
+    /// The row's entries of the load and the store queue.
     #[inline]
     fn enter_queues(
         &mut self,
@@ -139,43 +186,24 @@ impl Core {
         accesses: &[LineAccess],
         load: bool,
         store: bool,
-    ) {
+    ) -> Touched {
         let (touch, bytes) = (instruction.touch, instruction.bytes);
-        let lines = self.lines.push(accesses);
         if load {
             self.window.count_load();
         }
         let first_load = accesses.iter().find(|access| !access.store);
         let source = first_load.and_then(|access| self.forwarding.find(access.word()));
+        let ahead = self.stores.next();
         let store = store.then(|| self.stores.dispatch());
         if let Some(number) = store.filter(|_| !matches!(touch, Touch::Flush | Touch::Clean)) {
             for access in accesses.iter().filter(|access| access.store) {
                 self.forwarding.stored(access.word(), sequence, number);
             }
         }
-        *self.window.touched(sequence) = Touched { lines, load, store, source, touch, bytes };
-        if load {
-            self.wait_for_lock(sequence);
-        }
         if touch == Touch::Locked {
-            self.lock = Some(sequence);
+            self.locked.dispatched(sequence, ahead);
         }
-    }
-
-    /// A load waits for the locked instruction ahead of it (Intel SDM vol. 3, 8.2.3.9).
-    #[inline]
-    fn wait_for_lock(&mut self, load: Sequence) {
-        let Some(lock) = self.lock.filter(|lock| !self.window.has_forgotten(*lock)) else { return };
-        match self.window.entry(lock).complete {
-            Some(at) => {
-                let entry = self.window.entry(load);
-                entry.address_ready = entry.address_ready.max(at);
-            }
-            None => {
-                self.window.entry(load).address_waits += 1;
-                self.window.wait_for(lock, Waiter::Address(load));
-            }
-        }
+        Touched { lines: Span::default(), load, store, source, touch, bytes }
     }
 
     /// A string instruction goes line by line: a row for a load, a store, or a load and the store of what it read.

@@ -26,13 +26,22 @@ impl Lines {
         Span { start, count: accesses.len() as u32 }
     }
 
+    /// The lines of an instruction, behind those in `all`.
+    pub fn append_to(&self, span: Span, all: &mut Vec<LineAccess>) {
+        all.extend((0..span.count).map_while(|index| self.get(span, index)));
+    }
+
     #[inline]
     pub fn get(&self, span: Span, index: u32) -> Option<LineAccess> {
         (index < span.count).then(|| self.queue[(span.start - self.first) as usize + index as usize])
     }
 
     /// Forget the lines of the oldest instruction that has any.
+    #[inline]
     pub fn pop(&mut self, span: Span) {
+        if span.count == 0 {
+            return;
+        }
         self.queue.drain(..span.count as usize);
         self.first += u64::from(span.count);
     }

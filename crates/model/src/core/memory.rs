@@ -8,7 +8,7 @@ use super::misses::{Awaited, Entering, Look, Waiting};
 use super::order::Sequence;
 use super::ports::Kind;
 use super::translate::Then;
-use super::window::{Waiter, Waiters};
+use super::window::{Touched, Waiter, Waiters};
 use super::{Core, Uncore};
 use crate::addr::Hpa;
 use crate::cache::{ProgramCounter, Reference, ReferenceKind};
@@ -16,20 +16,57 @@ use crate::error::ModelError;
 use crate::feed::{LineAccess, Touch};
 use crate::request::{Op, RequestKey};
 
+/// What a row's look-ups have found.
+pub(super) struct Issued {
+    /// when the lines that are known by now are there
+    pub data_ready: Time,
+    /// lines that are not
+    pub waits: u32,
+    pub source: Source,
+    /// what its result takes longer, for data that a store hands on once it is complete
+    pub later: Time,
+}
+
+/// What a load has from a store in the queue.
+enum Forwarded {
+    /// its data, then
+    At(Time),
+    /// it waits until the store is complete
+    Later,
+}
+
 impl Core {
-    /// The addresses are known: look the loads up.
-    #[inline]
-    pub(super) fn issue<U: Uncore>(&mut self, sequence: Sequence, uncore: &mut U) -> Result<(), ModelError> {
+    /// The addresses of a row that had to wait for them are known: look its loads up.
+    pub(super) fn issue_row<U: Uncore>(&mut self, sequence: Sequence, uncore: &mut U) -> Result<(), ModelError> {
         let touched = *self.window.touched(sequence);
         let ready = self.window.entry(sequence).address_ready;
-        let (mut data_ready, mut waits) = (ready, 0);
-        let (mut index, mut source) = (0, touched.source);
+        let mut accesses = std::mem::take(&mut self.issuing);
+        accesses.clear();
+        self.lines.append_to(touched.lines, &mut accesses);
+        let issued = self.issue(sequence, ready, &touched, &accesses, uncore);
+        self.issuing = accesses;
+        let issued = issued?;
+        self.window.entry(sequence).issued(issued);
+        Ok(())
+    }
+
+    /// The addresses are known at `ready`: look the loads up.
+    #[inline]
+    pub(super) fn issue<U: Uncore>(
+        &mut self,
+        sequence: Sequence,
+        ready: Time,
+        touched: &Touched,
+        accesses: &[LineAccess],
+        uncore: &mut U,
+    ) -> Result<Issued, ModelError> {
+        let (mut data_ready, mut waits, mut later) = (ready, 0, Time::ZERO);
+        let mut source = touched.source;
         let prefetches = matches!(touched.touch, Touch::Prefetch | Touch::PrefetchToOwn);
         let owns = matches!(touched.touch, Touch::Locked | Touch::PrefetchToOwn);
         let op = if owns { Op::Own } else { Op::Load };
         let (l2_hits, registers) = (self.stats.l2_hits.get(), self.stats.device_accesses.get());
-        while let Some(access) = self.lines.get(touched.lines, index) {
-            index += 1;
+        for access in accesses.iter().copied() {
             if access.store {
                 // A store is complete when its address is translated too.
                 match self.translate(access, ready, Then::Wake(Waiter::Data(sequence)), uncore)? {
@@ -44,8 +81,13 @@ impl Core {
                 self.reach(access, op, None, at, uncore)?;
                 continue;
             }
-            let ready = match source.take().and_then(|store| self.forward(store, sequence, at)) {
-                Some(ready) => ready,
+            let forwarded = source.take().and_then(|store| self.forward(store, sequence, at));
+            let ready = match forwarded {
+                Some(Forwarded::At(ready)) => Some(ready),
+                Some(Forwarded::Later) => {
+                    later += self.timing.l1;
+                    None
+                }
                 None => self.reach(access, op, Some(Waiter::Data(sequence)), at, uncore)?,
             };
             match ready {
@@ -59,31 +101,25 @@ impl Core {
             () if self.stats.l2_hits.get() > l2_hits => Source::L2,
             () => Source::L1,
         };
-        let entry = self.window.entry(sequence);
-        entry.source = source;
-        entry.data_ready = entry.data_ready.max(data_ready);
-        entry.data_waits += waits;
-        Ok(())
+        Ok(Issued { data_ready, waits, source, later })
     }
 
-    /// When a store in the queue gives the load its data, as fast as L1 would; `Some(None)` if the load will be
-    /// woken; `None` if the store has left the queue.
+    /// When a store in the queue gives the load its data, as fast as L1 would; `None` if the store has left the queue.
     #[inline]
-    fn forward(&mut self, store: LastStore, load: Sequence, at: Time) -> Option<Option<Time>> {
+    fn forward(&mut self, store: LastStore, load: Sequence, at: Time) -> Option<Forwarded> {
         if !self.stores.holds(store.number, at) {
             return None;
         }
         self.stats.forwarded.increment();
         // What was dispatched a window before this load was committed before it; its row is another's by now.
         if self.window.has_forgotten(store.sequence) {
-            return Some(Some(at + self.timing.l1));
+            return Some(Forwarded::At(at + self.timing.l1));
         }
         let Some(complete) = self.window.entry(store.sequence).complete else {
             self.window.wait_for(store.sequence, Waiter::Data(load));
-            self.window.entry(load).latency += self.timing.l1;
-            return Some(None);
+            return Some(Forwarded::Later);
         };
-        Some(Some(complete.max(at) + self.timing.l1))
+        Some(Forwarded::At(complete.max(at) + self.timing.l1))
     }
 
     /// Translate an address and look its line up: as [`Core::fetch`].

@@ -54,6 +54,16 @@ impl StoreQueue {
         (self.drained == self.dispatched).then_some(self.last)
     }
 
+    /// The number that the next store will have.
+    pub fn next(&self) -> StoreNumber {
+        self.dispatched
+    }
+
+    /// When the last store before `number` left, if all have; none from `number` on has.
+    pub fn left_before(&self, number: StoreNumber) -> Option<Time> {
+        (self.drained >= number).then_some(self.last)
+    }
+
     /// Whether the store is in the queue at `at`.
     #[inline]
     pub fn holds(&self, number: StoreNumber, at: Time) -> bool {

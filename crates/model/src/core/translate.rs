@@ -19,7 +19,7 @@ use crate::addr::Hpa;
 use crate::error::ModelError;
 use crate::feed::LineAccess;
 use crate::request::Op;
-use crate::translation::{Forget, Mapping, Page, Tlb};
+use crate::translation::{Forget, Mapping, Page, PageId, Tlb};
 
 statistics! {
     /// What a core's translation tells.
@@ -61,6 +61,9 @@ enum State {
     UnderWay,
 }
 
+/// Entries of a mapping, by their places in it.
+pub type Entries = (Mapping, std::ops::Range<usize>);
+
 /// A walk, and who waits for it.
 #[derive(Debug)]
 struct Walk {
@@ -101,9 +104,27 @@ impl Translation {
     }
 
     /// Forget what the guest has invalidated.
-    pub fn forget(&mut self, forget: Forget, mapping: impl Fn(crate::translation::PageId) -> Mapping) {
+    pub fn forget(&mut self, forget: Forget, mapping: impl Fn(PageId) -> Mapping) {
         self.stats.invalidations.increment();
         self.tlb.forget(forget, mapping);
+    }
+
+    /// An access finds its page, as if at `at`: the entries of the page tables that it reads for it, if any.
+    pub fn warm(&mut self, page: Page, store: bool, mapping: impl FnOnce() -> Mapping, at: Time) -> Option<Entries> {
+        if self.tlb.first(page, store).is_some() {
+            return None;
+        }
+        if self.tlb.second(page).is_some() {
+            self.tlb.promote(page, store, at);
+            return None;
+        }
+        let mapping = mapping();
+        let entries = self.tlb.first_read(&mapping)..usize::from(mapping.reads);
+        for read in entries.clone() {
+            self.tlb.has_read(&mapping, read);
+        }
+        self.tlb.fill(page, store, at);
+        Some((mapping, entries))
     }
 
     /// The walker that is free first.
@@ -222,6 +243,22 @@ impl Core {
             at = ready;
             self.has_read(place);
         }
+    }
+
+    /// An access finds its page, as if at `at`: the entries of the page tables that are read for it, if any.
+    pub fn warm_translation(
+        &mut self,
+        page: Page,
+        store: bool,
+        mapping: impl FnOnce() -> Mapping,
+        at: Time,
+    ) -> Option<Entries> {
+        self.translation.warm(page, store, mapping, at)
+    }
+
+    /// Forget what the guest has invalidated.
+    pub fn forget_translations(&mut self, forget: Forget, mapping: impl Fn(PageId) -> Mapping) {
+        self.translation.forget(forget, mapping);
     }
 
     fn has_read(&mut self, place: usize) {

@@ -15,6 +15,7 @@ use cxlab_kernel::Time;
 use super::cpi_stack::{Mode, Source};
 use super::forward::LastStore;
 use super::lines::Span;
+use super::memory::Issued;
 use super::order::{Sequence, StoreNumber};
 use crate::feed::{Class, RegisterSet, Touch};
 
@@ -106,6 +107,24 @@ pub struct Touched {
     pub bytes: u8,
 }
 
+/// Where registers have their values from.
+#[derive(Debug)]
+struct Registers {
+    /// when each value is there, unless it is pending
+    ready: [Time; RegisterSet::COUNT],
+    /// the last writer was not complete when it was dispatched
+    pending: RegisterSet,
+    /// the last writer of each pending register
+    writers: [Sequence; RegisterSet::COUNT],
+}
+
+impl Default for Registers {
+    fn default() -> Registers {
+        let (ready, writers) = ([Time::ZERO; RegisterSet::COUNT], [0; RegisterSet::COUNT]);
+        Registers { ready, pending: RegisterSet::default(), writers }
+    }
+}
+
 /// Rows of time stamps.
 #[derive(Debug)]
 pub struct Window {
@@ -114,12 +133,15 @@ pub struct Window {
     size: u64,
     next: Sequence,
     committed: Sequence,
-    /// last writer of each register; `None` before the first
-    writers: [Option<Sequence>; RegisterSet::COUNT],
+    registers: Registers,
     /// commit times of the last loads
     load_commits: Box<[Time]>,
     loads_dispatched: u64,
     loads_committed: u64,
+    /// where the next load's commit time is that of the one a queue's length before it
+    dispatch_place: usize,
+    /// where the commit time of the next load that is committed goes
+    commit_place: usize,
     links: Vec<Link>,
     free: Waiters,
 }
@@ -145,6 +167,28 @@ impl Entry {
     pub fn dispatched(at: Time) -> Entry {
         Entry { address_ready: at, data_ready: at, ..EMPTY }
     }
+
+    /// Its loads have been looked up.
+    #[inline]
+    pub fn issued(&mut self, found: Issued) {
+        let Issued { data_ready, waits, source, later } = found;
+        self.data_ready = self.data_ready.max(data_ready);
+        self.data_waits += waits;
+        self.latency += later;
+        self.source = source;
+    }
+
+    /// When its operands and lines are there, of those that are known.
+    #[inline]
+    pub fn ready(&self) -> Time {
+        self.data_ready.max(self.address_ready)
+    }
+
+    /// Whether an operand or a line of it is not known.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.address_waits > 0 || self.data_waits > 0
+    }
 }
 
 impl Window {
@@ -157,10 +201,12 @@ impl Window {
             size: u64::from(size),
             next: 0,
             committed: 0,
-            writers: [None; RegisterSet::COUNT],
+            registers: Registers::default(),
             load_commits: vec![Time::ZERO; load_queue as usize].into(),
             loads_dispatched: 0,
             loads_committed: 0,
+            dispatch_place: 0,
+            commit_place: 0,
             links: Vec::with_capacity(1024),
             free: Waiters(None),
         }
@@ -189,6 +235,12 @@ impl Window {
         self.committed == self.next
     }
 
+    /// Whether all ahead of this row is committed, and it is not.
+    #[inline]
+    pub fn is_oldest(&self, sequence: Sequence) -> bool {
+        self.committed == sequence
+    }
+
     /// The instruction that was dispatched last.
     pub fn last(&self) -> Sequence {
         self.next - 1
@@ -212,7 +264,7 @@ impl Window {
     pub fn load_room_at(&self) -> Option<Time> {
         let length = self.load_commits.len() as u64;
         let Some(before) = self.loads_dispatched.checked_sub(length) else { return Some(Time::ZERO) };
-        (before < self.loads_committed).then(|| self.load_commits[(before % length) as usize])
+        (before < self.loads_committed).then(|| self.load_commits[self.dispatch_place])
     }
 
     /// A new row at the end.
@@ -224,14 +276,33 @@ impl Window {
         sequence
     }
 
+    /// Rows that are told apart, committed or not.
+    pub fn rows(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// The waiters of a list, from the one that came last.
+    pub fn each(&self, list: Waiters) -> impl Iterator<Item = Waiter> + '_ {
+        let link = |list: Waiters| list.0.map(|place| self.links[place.get() as usize - 1]);
+        std::iter::successors(link(list), move |of| link(of.next)).map(|of| of.waiter)
+    }
+
     /// The number that the next row will have.
     #[inline]
     pub fn next(&self) -> Sequence {
         self.next
     }
 
+    #[inline]
     pub fn count_load(&mut self) {
         self.loads_dispatched += 1;
+        self.dispatch_place = self.behind(self.dispatch_place);
+    }
+
+    /// The next place in the ring of loads.
+    #[inline]
+    fn behind(&self, place: usize) -> usize {
+        if place + 1 == self.load_commits.len() { 0 } else { place + 1 }
     }
 
     /// The oldest row, if it is complete and not committed.
@@ -250,25 +321,49 @@ impl Window {
         let head = self.committed;
         self.entry(head).commit = at;
         if load {
-            let place = (self.loads_committed % self.load_commits.len() as u64) as usize;
-            self.load_commits[place] = at;
+            self.load_commits[self.commit_place] = at;
+            self.commit_place = self.behind(self.commit_place);
             self.loads_committed += 1;
         }
         self.committed += 1;
     }
 
-    /// When the register's value is there, or on whom to wait. A writer that is committed has long been there.
+    /// When the register's value is there, or on whom to wait.
     #[inline]
     pub fn value(&mut self, register: usize) -> Result<Time, Sequence> {
-        let Some(writer) = self.writers[register].filter(|writer| !self.has_forgotten(*writer)) else {
-            return Ok(Time::ZERO);
-        };
-        self.entry(writer).complete.ok_or(writer)
+        if self.registers.pending.contains(register) {
+            return self.pending_value(register);
+        }
+        Ok(self.registers.ready[register])
     }
 
+    /// The same of a register whose writer was not complete when it was dispatched.
+    fn pending_value(&mut self, register: usize) -> Result<Time, Sequence> {
+        let writer = self.registers.writers[register];
+        let ready = if self.has_forgotten(writer) {
+            // It was committed a window ago.
+            Time::ZERO
+        } else {
+            self.entry(writer).complete.ok_or(writer)?
+        };
+        self.registers.pending.remove(register);
+        self.registers.ready[register] = ready;
+        Ok(ready)
+    }
+
+    /// These registers are written by a row that is complete at this time, or by one that is not complete yet.
     #[inline]
-    pub fn set_writer(&mut self, register: usize, sequence: Sequence) {
-        self.writers[register] = Some(sequence);
+    pub fn set_writer(&mut self, registers: RegisterSet, sequence: Sequence, complete: Option<Time>) {
+        match complete {
+            Some(at) => {
+                self.registers.pending = self.registers.pending.without(registers);
+                registers.for_each(|register| self.registers.ready[register] = at);
+            }
+            None => {
+                self.registers.pending = self.registers.pending.with(registers);
+                registers.for_each(|register| self.registers.writers[register] = sequence);
+            }
+        }
     }
 
     /// Put a waiter in front of a list: the new list.

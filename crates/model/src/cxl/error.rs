@@ -57,6 +57,8 @@ pub enum CxlError {
     Retraining { lanes: u64, rate: u64, most_lanes: u64, most_rate: u64 },
     #[error("CXL022: {switches} switches between root port and device; valid: 0 to {most}")]
     Switches { switches: usize, most: usize },
+    #[error("CXL023: `{key}` is {value}; valid: {valid}")]
+    DeviceCache { key: &'static str, value: String, valid: &'static str },
 }
 
 /// Queues and credits of zero let nothing pass.

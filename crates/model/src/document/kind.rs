@@ -11,10 +11,11 @@ pub enum Kind {
     Controller,
     Dimm,
     Dram,
+    Flash,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Machine,
         Kind::Host,
         Kind::Core,
@@ -23,6 +24,7 @@ impl Kind {
         Kind::Controller,
         Kind::Dimm,
         Kind::Dram,
+        Kind::Flash,
     ];
 
     /// As messages name it.
@@ -37,6 +39,7 @@ impl Kind {
             Kind::Controller => "memory controller",
             Kind::Dimm => "DIMM",
             Kind::Dram => "DRAM part",
+            Kind::Flash => "flash part",
         }
     }
 
@@ -52,6 +55,7 @@ impl Kind {
             Kind::Controller => "controllers",
             Kind::Dimm => "dimms",
             Kind::Dram => "dram",
+            Kind::Flash => "flash",
         }
     }
 

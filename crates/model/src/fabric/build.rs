@@ -81,7 +81,7 @@ impl<M: Media> Fabric<M> {
     fn add_device(&mut self, spec: &DeviceSpec, media: M) -> (Station, u16) {
         let device = self.devices.len() as u16;
         let media = self.add_media(media, Some(device));
-        self.devices.push(Joined { device: Device::new(spec), link: 0, media });
+        self.devices.push(Joined { device: Device::new(spec), link: 0, media, cache: None });
         (Station::Device(device), media)
     }
 

@@ -43,11 +43,11 @@ impl<M: Media> Fabric<M> {
         flight.stamp(Stage::DeviceQueue, now, driver);
         flight.issued = now;
         let Flight { kind, since, .. } = *flight;
-        let Joined { device, link, media } = &mut self.devices[usize::from(at)];
+        let Joined { device, link, .. } = &mut self.devices[usize::from(at)];
         device.stats.queue_wait.record(now - since);
-        let (link, media) = (*link, *media);
+        let link = *link;
         self.give_credit(now, now, link, Direction::Out, kind, driver);
-        driver.wake(now, Due::At(Station::Media(media), Wake::Out(tag)));
+        self.hand_on(now, at, tag, driver);
     }
 
     /// An access reaches its media. Of a partial write the line is read first, for whoever stores it.
@@ -65,12 +65,24 @@ impl<M: Media> Fabric<M> {
 
     /// The media has read or written the line.
     pub(super) fn stored<D: Driver<Due>>(&mut self, now: Time, media: u16, tag: Tag, driver: &mut D) {
-        let flight = &mut self.flights[key(tag)];
-        if let Owner::Device(whole) = flight.owner {
-            self.flights.remove(key(tag));
-            self.flights[key(whole)].extent = Extent::Line;
-            return self.store(now, media, whole, driver);
+        let Flight { owner, kind, .. } = self.flights[key(tag)];
+        match owner {
+            Owner::Request(_) => self.answer(now, media, tag, driver),
+            Owner::Device(whole) => {
+                self.flights.remove(key(tag));
+                self.flights[key(whole)].extent = Extent::Line;
+                self.store(now, media, whole, driver);
+            }
+            Owner::Cache(fill) => {
+                self.flights.remove(key(tag));
+                self.cache_served(now, media, kind, fill, driver);
+            }
         }
+    }
+
+    /// A request's line was read or written: its response is due.
+    pub(super) fn answer<D: Driver<Due>>(&mut self, now: Time, media: u16, tag: Tag, driver: &mut D) {
+        let flight = &mut self.flights[key(tag)];
         flight.stamp(Stage::Media, now, driver);
         let at = self.behind[usize::from(media)].expect("local channels tell their driver themselves");
         let Joined { device, link, .. } = &mut self.devices[usize::from(at)];

@@ -56,6 +56,7 @@ impl<M> Fabric<M> {
             m2s,
             hops: links[1..].iter().map(|link| self.hop_stats(link, elapsed)).collect(),
             device: DeviceReport::new(device.stats.clone(), elapsed),
+            device_cache: self.cache_of(way).map(|cached| cached.cache.stats.clone()),
             s2m,
         })
     }

@@ -5,6 +5,7 @@
 use cxlab_kernel::statistic::{Entry, Group, Span, Unit, Value};
 use cxlab_kernel::{Time, statistics};
 
+use super::device_cache::DeviceCacheStats;
 use super::switch::SwitchStats;
 use crate::cxl::{Occupied, WireReport};
 use crate::mem::MOST_SWITCHES;
@@ -125,6 +126,7 @@ pub struct ExpanderStats {
     /// the switches and the links below them, from the host's side on
     pub hops: Vec<HopStats>,
     pub device: DeviceReport,
+    pub device_cache: Option<DeviceCacheStats>,
     pub s2m: WireReport,
 }
 
@@ -141,7 +143,8 @@ impl ExpanderStats {
             let parts: [(&'static str, &dyn Group); 3] = [(switch, &hop.switch), (m2s, &hop.m2s), (s2m, &hop.s2m)];
             parts
         });
-        first.into_iter().chain(hops).chain(last)
+        let cache = self.device_cache.iter().map(|cache| ("device_cache", cache as &dyn Group));
+        first.into_iter().chain(hops).chain(last).chain(cache)
     }
 }
 

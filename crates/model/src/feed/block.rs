@@ -12,6 +12,9 @@ pub struct Block {
     /// virtual address behind the last one
     pub end: u64,
     pub instructions: Box<[Instruction]>,
+    /// the bytes that were translated, and where each instruction begins in them
+    pub code: Box<[u8]>,
+    pub begins: Box<[u16]>,
     /// for each of them, the first from it on that must touch memory or branches; their number where none does
     pub plain_until: Box<[u16]>,
     /// it runs in the upper half of the address space, where x86-64 Linux keeps its kernel
@@ -28,8 +31,10 @@ impl Block {
         let mut factory = InstructionInfoFactory::new();
         let mut decoder = Decoder::with_ip(64, code, pc, DecoderOptions::NONE);
         let mut last = Mnemonic::INVALID;
+        let mut begins = Vec::new();
         let decoded = decoder.iter().map(|code| {
             last = code.mnemonic();
+            begins.push(code.ip().wrapping_sub(pc) as u16);
             Instruction::new(&code, &mut factory)
         });
         let instructions: Box<[Instruction]> = decoded.collect();
@@ -39,6 +44,8 @@ impl Block {
             end: pc.wrapping_add(code.len() as u64),
             plain_until: plain_until(&instructions),
             instructions,
+            code: code.into(),
+            begins: begins.into(),
             kernel,
             pauses,
         }

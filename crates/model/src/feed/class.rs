@@ -49,10 +49,10 @@ impl Class {
         Class::Microcode,
     ];
 
-    /// It begins when every store ahead of it has left the core (Intel SDM vol. 3, 8.2.3.9, 8.3 and 11.3.1).
+    /// It is dispatched when every store ahead of it has left the core (Intel SDM vol. 3, 8.2.5, 8.3 and 11.3.1).
     #[must_use]
     pub fn awaits_stores(self) -> bool {
-        matches!(self, Class::Locked | Class::Fence | Class::Serialising)
+        matches!(self, Class::Fence | Class::Serialising)
     }
 
     /// Nothing behind it is dispatched before it is done.

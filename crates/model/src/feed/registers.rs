@@ -44,6 +44,23 @@ impl RegisterSet {
         RegisterSet(self.0 & !other.0)
     }
 
+    /// The set and the registers of `other`.
+    #[must_use]
+    pub fn with(self, other: RegisterSet) -> RegisterSet {
+        RegisterSet(self.0 | other.0)
+    }
+
+    /// Whether the register is in the set.
+    #[inline]
+    #[must_use]
+    pub fn contains(self, register: usize) -> bool {
+        self.0 >> register & 1 == 1
+    }
+
+    pub fn remove(&mut self, register: usize) {
+        self.0 &= !(1 << register);
+    }
+
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0

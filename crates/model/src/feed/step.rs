@@ -1,6 +1,6 @@
 //! A step: what a feed has its core do next.
 
-use cxlab_access::{Forget, Marker, Phase};
+use cxlab_access::{Forget, Keep, Marker, Phase};
 use cxlab_kernel::Time;
 
 use super::{Instruction, Outcome};
@@ -76,6 +76,8 @@ pub enum Step {
     Sample {
         phase: Phase,
         position: u64,
+        /// of the windows before
+        keep: Keep,
     },
     /// The vCPU waits for an interrupt.
     Halt,

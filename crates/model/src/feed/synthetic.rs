@@ -7,7 +7,7 @@
 //! Each load and store is one instruction that touches one line, as vector code of 64 B does. Not modelled: loop
 //! and address arithmetic, which a wide core hides behind memory.
 
-use cxlab_access::Phase;
+use cxlab_access::{Keep, Phase};
 use cxlab_kernel::Time;
 
 use super::{Block, Execution, Feed, Instruction, LineAccess, Step};
@@ -163,7 +163,7 @@ impl<K: Kernel> Feed for Synthetic<K> {
         Ok(())
     }
 
-    fn reached(&mut self, phase: Phase, _position: u64) {
+    fn reached(&mut self, phase: Phase, _position: u64, _keep: Keep) {
         unreachable!("nothing is sampled here, so {phase:?} does not begin")
     }
 

@@ -10,9 +10,10 @@
 use cxlab_kernel::Time;
 
 use super::{Around, Event, Home, Queue, Socket};
-use crate::addr::Hpa;
+use crate::addr::{Dpa, Hpa};
 use crate::cache::{Reference, ReferenceKind, SliceId, Victim};
 use crate::error::ModelError;
+use crate::fabric::WayId;
 use crate::mem::{Access, AccessKind, Extent, Stage, Tag};
 use crate::request::{CoreId, HomeId, Op, Request, RequestKey};
 
@@ -254,6 +255,12 @@ impl Home {
         Some(HomeId { node: mapped.node(), slice: self.llc.slice(line, mapped.cluster) })
     }
 
+    /// The way to a line's memory, and the address at its end.
+    #[must_use]
+    pub fn way_of(&self, line: Hpa) -> (WayId, Dpa) {
+        self.map.locate(line)
+    }
+
     pub(super) fn slice(&self, line: Hpa) -> SliceId {
         self.of(line).expect("a cached line has a memory").slice
     }
@@ -264,19 +271,19 @@ impl Home {
         self.llc.set(self.slice(line), line)
     }
 
-    /// As a look-up that nobody counts.
-    pub fn touch(&mut self, line: Hpa, by: Reference) {
+    /// As a look-up that nobody counts: whether the LLC has the line.
+    pub fn touch(&mut self, line: Hpa, by: Reference) -> bool {
         let slice = self.slice(line);
-        self.llc.touch(slice, line, by);
+        self.llc.touch(slice, line, by)
     }
 
-    /// The line leaves the LLC, changed or not.
-    pub fn forget(&mut self, home: HomeId, line: Hpa) {
-        self.llc.forget(home.slice, line);
+    /// The line leaves the LLC: whether it was here and changed.
+    pub fn forget(&mut self, home: HomeId, line: Hpa) -> bool {
+        self.llc.forget(home.slice, line)
     }
 
-    /// The line's memory will know it.
-    pub fn clean(&mut self, home: HomeId, line: Hpa) {
-        self.llc.clean(home.slice, line);
+    /// The line's memory will know it: whether the LLC had it changed.
+    pub fn clean(&mut self, home: HomeId, line: Hpa) -> bool {
+        self.llc.clean(home.slice, line)
     }
 }

@@ -4,6 +4,7 @@ use cxlab_kernel::Stream;
 
 use crate::addr::LINE_BYTES;
 use crate::config::{MachineSpec, NodeSpec, Path};
+use crate::cxl::CxlError;
 use crate::fabric::{Fabric, HdmDecoders, WayId};
 use crate::home::{Behind, Decode, Home, HomeParts, NodeParts, Region};
 use crate::media::{Memory, MemorySpec};
@@ -49,12 +50,14 @@ fn lay(
     fabric: &mut Fabric,
 ) -> Result<Behind, String> {
     let memory = |spec: &MemorySpec| Memory::new(spec).map_err(|error| error.to_string());
-    let (expander, behind, interleave, switches, share) = match &node.path {
+    let (expander, behind, interleave, switches, share, flash) = match &node.path {
         Path::Dram { .. } if region.is_some() => return Err(format!("{} is no CXL memory", node.name)),
         Path::Dram { memory: spec } => {
             return Ok(Behind { ways: vec![fabric.add_local(memory(spec)?)], decode: Decode::One, from: 0 });
         }
-        Path::Cxl { expander, memory, interleave, switches, share } => (expander, memory, interleave, switches, share),
+        Path::Cxl { expander, memory, interleave, switches, share, flash } => {
+            (expander, memory, interleave, switches, share, flash)
+        }
     };
     let count = match (region, interleave) {
         (Some(region), _) => region.targets.len() as u8,
@@ -68,7 +71,13 @@ fn lay(
     } else {
         let way = |device| {
             let errors = Stream::new(u64::from(device), &expander.name);
-            fabric.add_expander(expander, switches, memory(behind)?, errors).map_err(|error| error.to_string())
+            let broken = |error: CxlError| error.to_string();
+            let way = fabric.add_expander(expander, switches, memory(behind)?, errors).map_err(broken)?;
+            if let Some(cached) = flash {
+                let capacity = expander.capacity();
+                fabric.put_cache(way, &cached.cache, capacity, cached.drive(capacity)?).map_err(broken)?;
+            }
+            Ok::<_, String>(way)
         };
         ((0..count).map(way).collect::<Result<_, _>>()?, 0)
     };

@@ -108,6 +108,11 @@ impl Machine {
         self.timeline = Some(Box::new(timeline));
     }
 
+    /// Keep a profile of each core.
+    pub fn keep_profile(&mut self) {
+        self.cores.iter_mut().for_each(Core::keep_profile);
+    }
+
     /// What was kept of the window.
     #[must_use]
     pub fn timeline(&self) -> Option<&Timeline> {

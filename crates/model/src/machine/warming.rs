@@ -1,4 +1,4 @@
-//! Functional warming: caches and predictor see what a program does while the machine's time stands still.
+//! Functional warming: caches, TLBs and predictor see what a program does while the machine's time stands still.
 //!
 //! Hits and misses are not counted, and what leaves the LLC changed is written in no time. Not modelled: what is
 //! functional has no wrong path either, and a line is touched in program order, not when its miss returns.
@@ -8,21 +8,33 @@ use crate::addr::Hpa;
 use crate::cache::{ProgramCounter, Reference, ReferenceKind, Victim};
 use crate::feed::{Branch, LineAccess, Outcome, Touch};
 use crate::request::CoreId;
+use crate::translation::{Forget, Page};
 
 impl Machine {
     /// An instruction of `core` touches a line, in the way that its kind does.
     #[inline]
     pub fn touch(&mut self, core: usize, access: LineAccess, touch: Touch) {
+        if let Some(page) = access.page {
+            self.translate(core, page, access.store);
+        }
         let (line, store) = (access.line(), access.store);
         // Of what has no memory nothing is kept: a window says so if a program touches it there.
         let Some(at) = self.shared.home.of(line) else { return };
         let home = &mut self.shared.home;
         match touch {
-            Touch::NonTemporal if store => self.forget(line),
-            Touch::Flush => self.forget(line),
+            Touch::NonTemporal if store => {
+                self.forget(line);
+                self.warm_device_cache(line, true);
+            }
+            Touch::Flush => {
+                if self.forget(line) {
+                    self.warm_device_cache(line, true);
+                }
+            }
             Touch::Clean => {
-                self.cores[core].clean(line);
-                home.clean(at, line);
+                if self.cores[core].clean(line) | home.clean(at, line) {
+                    self.warm_device_cache(line, true);
+                }
             }
             Touch::Plain | Touch::Locked | Touch::NonTemporal | Touch::Prefetch | Touch::PrefetchToOwn => {
                 let kind = match touch {
@@ -34,22 +46,41 @@ impl Machine {
                 if self.cores[core].touches(line, store, by) {
                     return;
                 }
-                home.touch(line, by);
+                if !home.touch(line, by) {
+                    self.warm_device_cache(line, false);
+                }
                 self.bring(line, store, by);
             }
         }
     }
 
-    /// The line leaves every cache.
-    fn forget(&mut self, line: Hpa) {
+    /// An access of `core` finds its page. The entries that a walk reads come through its caches.
+    #[inline]
+    fn translate(&mut self, core: usize, page: Page, store: bool) {
+        let (tables, now) = (&self.shared.tables, self.shared.queue.now());
+        let read = self.cores[core].warm_translation(page, store, || tables.mapping(page.id), now);
+        let Some((mapping, entries)) = read else { return };
+        for address in entries.map(|entry| mapping.entries[entry]) {
+            let access = LineAccess { address: Hpa::new(address), store: false, place: 0, device: false, page: None };
+            self.touch(core, access, Touch::Plain);
+        }
+    }
+
+    /// `core` forgets translations that the guest has invalidated.
+    pub fn forget_translations(&mut self, core: usize, forget: Forget) {
+        let tables = &self.shared.tables;
+        self.cores[core].forget_translations(forget, |page| tables.mapping(page));
+    }
+
+    /// The line leaves every cache: whether it was changed in one.
+    fn forget(&mut self, line: Hpa) -> bool {
         let home = &mut self.shared.home;
+        let mut changed = false;
         for (number, core) in self.cores.iter_mut().enumerate() {
-            core.forget(line);
+            changed |= core.forget(line);
             home.left(line, CoreId(number as u16));
         }
-        if let Some(at) = home.of(line) {
-            home.forget(at, line);
-        }
+        changed | home.of(line).is_some_and(|at| home.forget(at, line))
     }
 
     /// Have a line in `core`'s caches, and what leaves for it in the LLC, as if it had been touched before.
@@ -82,6 +113,16 @@ impl Machine {
         }
     }
 
+    /// A line is read from its device, or written to it, in no time: the device's cache knows, if there is one. A changed page
+    /// that leaves that cache is as pre-conditioning left it in the flash.
+    pub fn warm_device_cache(&mut self, line: Hpa, changes: bool) {
+        if !self.shared.fabric.has_caches() {
+            return;
+        }
+        let (way, dpa) = self.shared.home.way_of(line);
+        self.shared.fabric.warm_cache(way, dpa, changes);
+    }
+
     /// A line that its core lacks comes from beyond, in no time.
     fn bring(&mut self, line: Hpa, store: bool, by: Reference) {
         let (id, now) = (by.core, self.shared.queue.now());
@@ -90,7 +131,9 @@ impl Machine {
         if let Some(victim) = self.cores[usize::from(id.0)].warm(line, state, by) {
             let home = &mut self.shared.home;
             home.left(victim.line, id);
-            let _written_before_time_began = home.take_in(victim, id);
+            if let Some(written) = home.take_in(victim, id) {
+                self.warm_device_cache(written, true);
+            }
         }
     }
 

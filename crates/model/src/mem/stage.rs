@@ -79,6 +79,7 @@ stages! {
     LinkM2s3 Fabric "link_m2s_3" "the link behind the second switch, towards the device",
     DeviceIn Device "device_in" "CXL protocol of the device, inwards",
     DeviceQueue Device "device_queue" "waiting for an entry of the device's queue",
+    DeviceCache Device "device_cache" "look-up of the device's cache, and the wait for a page from flash",
     Media Media "media" "queueing and access of the DRAM",
     LinkS2m3 Fabric "link_s2m_3" "CXL protocol of the device, then the link behind the second switch, towards the host",
     SwitchBack2 Fabric "switch_back_2" "ports of the second switch, towards the host",

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use cxlab_access::Phase;
+use cxlab_access::{Keep, Phase};
 use cxlab_kernel::Time;
 
 use super::frames::Frames;
@@ -341,7 +341,7 @@ impl Feed for Running<'_> {
         Ok(())
     }
 
-    fn reached(&mut self, phase: Phase, _position: u64) {
+    fn reached(&mut self, phase: Phase, _position: u64, _keep: Keep) {
         unreachable!("nothing is sampled here, so {phase:?} does not begin")
     }
 

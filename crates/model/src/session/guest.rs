@@ -11,21 +11,25 @@
 //! the time of another vCPU. Then it is deferred: the guest lets that vCPU run and asks again.
 //! A phase of warming never reaches the cores. It is read here once the cores have come to its beginning.
 
+mod answers;
+mod checks;
 mod definitions;
+mod phases;
 
 use std::sync::Arc;
 
-use cxlab_access::record::{MemoryAccess, Words};
+use cxlab_access::record::Words;
 use cxlab_access::ring::{Behind, Reply};
-use cxlab_access::{Forget, Mapping, Marker, PageId, Phase, Record, Vcpu};
+use cxlab_access::{Forget, Mapping, Marker, Phase, Record, Vcpu};
 use cxlab_kernel::Time;
 
-use super::reader::{Bounds, Given, Reader};
+use self::answers::Questions;
+use super::reader::{Bounds, Reader};
 use super::warming::Warming;
 use crate::error::ModelError;
 use crate::feed::Block;
 use crate::machine::{Lacking, Machine, Stop};
-use crate::summary::{Sampling, Summary, Windows};
+use crate::summary::Windows;
 
 /// Where records come from and answers go to.
 pub trait RecordSource {
@@ -41,24 +45,8 @@ pub trait RecordSource {
     fn is_recorded_elsewhere(&self) -> bool;
 }
 
-/// The longest simulated time that a stream may tell of: a fourth of what [`Time`] holds, 53 days.
-const MOST_TIME: Time = Time::from_ps(1 << 62);
-
 /// Records that are read ahead at once.
 const BATCH: usize = 4096;
-
-/// Questions by their numbers: the one whose answer the guest waits for, and the last that was answered.
-#[derive(Clone, Copy, Debug, Default)]
-struct Questions {
-    awaited: u64,
-    answered: u64,
-}
-
-impl Questions {
-    fn is_open(self) -> bool {
-        self.awaited > self.answered
-    }
-}
 
 /// A source and its readers.
 pub struct Guest<S> {
@@ -77,17 +65,19 @@ pub struct Guest<S> {
     pages: u32,
     /// those of them that the machine does not know yet
     new_pages: Vec<Mapping>,
-    syncs: [Questions; Vcpu::MOST],
+    syncs: Vec<Questions>,
     /// of each vCPU, the last sync point that its core has come to, and when [ps]
-    synced: [Option<(u64, u64)>; Vcpu::MOST],
+    synced: Vec<Option<(u64, u64)>>,
     clock: Questions,
     /// who asked for the clock last
     asker: usize,
+    /// the last time that was told where all was committed [ps]; an idle span begins there
+    committed_ps: u64,
     /// what the stream says of time in all: idle spans of warming, and devices' service
     told: Time,
     /// who has executed the last block, and who has halted, as far as the stream was read
     speaker: usize,
-    halted: [bool; Vcpu::MOST],
+    halted: Vec<bool>,
 }
 
 impl<S: RecordSource> Guest<S> {
@@ -103,13 +93,14 @@ impl<S: RecordSource> Guest<S> {
             warming_ahead: false,
             pages: 0,
             new_pages: Vec::new(),
-            syncs: [Questions::default(); Vcpu::MOST],
-            synced: [None; Vcpu::MOST],
+            syncs: vec![Questions::default(); vcpus.into()],
+            synced: vec![None; vcpus.into()],
             clock: Questions::default(),
             asker: 0,
+            committed_ps: 0,
             told: Time::ZERO,
             speaker: 0,
-            halted: [false; Vcpu::MOST],
+            halted: vec![false; vcpus.into()],
         }
     }
 
@@ -121,10 +112,9 @@ impl<S: RecordSource> Guest<S> {
         self.source
     }
 
-    /// The run told by its windows, and what is known of the sample; `None` of one that was not sampled.
-    pub fn sampled(&mut self, machine: &Machine) -> Option<(Summary, Sampling)> {
-        let windows = self.windows.as_ref()?;
-        Some(windows.summary(machine, self.warming.instructions))
+    /// What was executed, each block as it was translated.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter().map(Arc::as_ref)
     }
 
     /// Run the machine until the program ends; `look` sees it at each answer.
@@ -155,108 +145,6 @@ impl<S: RecordSource> Guest<S> {
                 Stop::Ended => return self.tell(machine),
             }
         }
-    }
-
-    /// Whether the guest waits for an answer: nothing comes before it is given.
-    fn waits(&self) -> bool {
-        !self.source.is_recorded_elsewhere() && (self.clock.is_open() || self.syncs.iter().any(|syncs| syncs.is_open()))
-    }
-
-    /// Answer what the guest waits for with: later, when vCPU `lacking` has told what it does next.
-    fn put_off(&mut self, machine: &mut Machine, lacking: usize) {
-        let synced = self.synced;
-        let behind = |machine: &Machine, asker: usize| {
-            let at = |index: usize| machine.cores()[index].next_slot();
-            // All that has happened so far was not enough to answer.
-            let asker_ps = at(asker).max(machine.last_event()).as_ps();
-            Behind { vcpu: Vcpu::new(lacking), at_ps: at(lacking).as_ps(), asker_ps, synced: synced[asker] }
-        };
-        if self.clock.is_open() {
-            if !self.readers[self.asker].withdraw() {
-                machine.withdraw(self.asker);
-            }
-            self.clock.answered = self.clock.awaited;
-            self.source.put_off(Reply::Clock, self.clock.awaited, behind(machine, self.asker));
-        }
-        for index in 0..self.readers.len() {
-            if self.syncs[index].is_open() {
-                let awaited = self.syncs[index].awaited;
-                self.syncs[index].answered = awaited;
-                self.source.put_off(Reply::Sync(Vcpu::new(index)), awaited, behind(machine, index));
-            }
-        }
-    }
-
-    fn tell(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
-        let mut begins = None;
-        for (index, reader) in self.readers.iter_mut().enumerate() {
-            match reader.take_answer() {
-                None => {}
-                Some(Given::Sync { sequence, ps }) => {
-                    self.synced[index] = Some((sequence, ps));
-                    // One that was put off is asked for no more.
-                    if sequence > self.syncs[index].answered {
-                        self.syncs[index].answered = sequence;
-                        self.source.answer_sync(Vcpu::new(index), sequence, ps)?;
-                    }
-                }
-                Some(Given::Clock { sequence, ps }) => {
-                    self.clock.answered = sequence;
-                    self.source.answer_clock(sequence, ps)?;
-                }
-                Some(Given::Sample { phase, position }) => begins = Some((phase, position)),
-            }
-        }
-        let Some((phase, position)) = begins else { return Ok(()) };
-        self.enter(phase, position, Time::ZERO, machine);
-        if phase == Phase::Warming { self.warm(machine) } else { Ok(()) }
-    }
-
-    /// Let caches and predictor see what happens, until there is detail again.
-    fn warm(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
-        self.warming_ahead = false;
-        self.warming.begin();
-        while let Some(words) = self.source.words()? {
-            let index = Vcpu::of(words).index();
-            if index < self.readers.len() {
-                if let Some(access) = Record::access_of(words) {
-                    self.check_page(access)?;
-                    self.warming.access(index, access, &self.blocks, machine);
-                    continue;
-                }
-                if Record::block_of(words).is_some_and(|entered| self.warming.enter(index, entered, machine)) {
-                    continue;
-                }
-            }
-            let (index, record) = self.decode(words)?;
-            match record {
-                Record::Cut { instruction } => self.warming.cut(index, instruction),
-                Record::Define { .. } | Record::Page { .. } => self.define(record)?,
-                Record::Device { service_ps } => {
-                    self.check_time(service_ps)?;
-                    self.windows().served(Time::from_ps(service_ps));
-                }
-                Record::Sample { phase, position, idle_ps } => {
-                    self.check_time(idle_ps)?;
-                    self.enter(phase, position, Time::from_ps(idle_ps), machine);
-                    return Ok(());
-                }
-                Record::End => break,
-                _ => return Err(ModelError::Stream { cause: format!("{record:?} stands where nothing is timed") }),
-            }
-        }
-        self.end();
-        Ok(())
-    }
-
-    fn windows(&mut self) -> &mut Windows {
-        self.windows.get_or_insert_default()
-    }
-
-    /// A phase of a sampled run begins.
-    fn enter(&mut self, phase: Phase, position: u64, idle: Time, machine: &Machine) {
-        let warmed = self.warming.instructions;
-        self.windows().enter(phase, position, idle, warmed, machine);
     }
 
     /// Read until some core has what it lacks, then what is at hand: whether some core lacks anything.
@@ -327,36 +215,6 @@ impl<S: RecordSource> Guest<S> {
         self.take_in_rare(words)
     }
 
-    #[inline]
-    fn check_page(&self, access: MemoryAccess) -> Result<(), ModelError> {
-        access.page.map_or(Ok(()), |page| self.check_told(page.id))
-    }
-
-    #[inline]
-    fn check_told(&self, page: PageId) -> Result<(), ModelError> {
-        if page.0.get() > self.pages {
-            return Err(ModelError::Stream { cause: format!("page {} was never told", page.0) });
-        }
-        Ok(())
-    }
-
-    fn check_vcpu(&self, vcpu: Vcpu, record: Record) -> Result<(), ModelError> {
-        if vcpu.index() >= self.readers.len() {
-            let cause = format!("{record:?} is of vCPU {}, but there are {}", vcpu.index(), self.readers.len());
-            return Err(ModelError::Stream { cause });
-        }
-        Ok(())
-    }
-
-    /// The stream says that a span of time passes: all of these together stay within what a clock of 64 bits holds.
-    fn check_time(&mut self, ps: u64) -> Result<(), ModelError> {
-        match self.told.as_ps().checked_add(ps) {
-            Some(told) if told <= MOST_TIME.as_ps() => self.told = Time::from_ps(told),
-            _ => return Err(too_long(ps)),
-        }
-        Ok(())
-    }
-
     #[inline(never)]
     fn take_in_rare(&mut self, words: Words) -> Result<bool, ModelError> {
         let (index, record) = self.decode(words)?;
@@ -385,7 +243,7 @@ impl<S: RecordSource> Guest<S> {
                 }
             }
             Record::Invalidate { forget: Forget::Page(page), .. } => self.check_told(page)?,
-            Record::Idle { until_ps } if until_ps > MOST_TIME.as_ps() => return Err(too_long(until_ps)),
+            Record::Idle { until_ps } => self.idle(until_ps)?,
             Record::Device { service_ps } => self.check_time(service_ps)?,
             Record::Sample { phase, .. } => self.warming_ahead = phase == Phase::Warming,
             Record::End => self.end(),
@@ -418,9 +276,4 @@ impl<S: RecordSource> Guest<S> {
     fn end(&mut self) {
         self.readers.iter_mut().for_each(Reader::end);
     }
-}
-
-#[cold]
-fn too_long(ps: u64) -> ModelError {
-    ModelError::Stream { cause: format!("it tells of {ps} ps, more than the {MOST_TIME} that a run may take") }
 }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cxlab_access::record::{MemoryAccess, PAUSE_PS, Words};
-use cxlab_access::{BlockId, Marker, Phase, Record, Vcpu};
+use cxlab_access::{BlockId, Keep, Marker, Phase, Record, Vcpu};
 
 use crate::addr::Hpa;
 use crate::error::ModelError;
@@ -29,7 +29,7 @@ const PAUSE: Time = Time::from_ps(PAUSE_PS);
 pub enum Given {
     Sync { sequence: u64, ps: u64 },
     Clock { sequence: u64, ps: u64 },
-    Sample { phase: Phase, position: u64 },
+    Sample { phase: Phase, position: u64, keep: Keep },
 }
 
 /// What a record stands behind: all but accesses say that the block before them has all of its own.
@@ -260,7 +260,7 @@ impl Reader {
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
             Record::Device { service_ps } => Step::Device { service: Time::from_ps(service_ps) },
             Record::Mark { marker } => Step::Mark { marker },
-            Record::Sample { phase, position, .. } => Step::Sample { phase, position },
+            Record::Sample { phase, position, keep, .. } => Step::Sample { phase, position, keep },
             Record::Halt => Step::Halt,
             Record::Wake { woken } => Step::Wake { woken: CoreId(woken.index() as u16) },
             Record::Invalidate { forget, .. } => Step::Invalidate { forget },
@@ -345,6 +345,12 @@ impl Feed for Reader {
         &self.accesses
     }
 
+    fn instruction_address(&self) -> u64 {
+        let Some((block, index)) = self.executing else { return 0 };
+        let Block { pc, ref begins, .. } = *self.blocks[block.0 as usize];
+        pc.wrapping_add(u64::from(begins[usize::from(index)]))
+    }
+
     fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError> {
         self.given = Some(Given::Sync { sequence, ps });
         Ok(())
@@ -355,7 +361,7 @@ impl Feed for Reader {
         Ok(())
     }
 
-    fn reached(&mut self, phase: Phase, position: u64) {
-        self.given = Some(Given::Sample { phase, position });
+    fn reached(&mut self, phase: Phase, position: u64, keep: Keep) {
+        self.given = Some(Given::Sample { phase, position, keep });
     }
 }

@@ -79,12 +79,13 @@ impl Sampled {
 
     fn sample(&mut self, phase: Phase) {
         let idle_ps = std::mem::take(&mut self.idle_ps);
-        self.tell(Record::Sample { phase, position: self.progress.position(), idle_ps });
+        let (position, keep) = (self.progress.position(), self.progress.take_keep());
+        self.tell(Record::Sample { phase, position, keep, idle_ps });
     }
 
     /// A phase follows another: warming begins and ends with detail that nobody counts.
     fn follow(&mut self, before: Phase, phase: Phase) {
-        if before != Phase::Detailed && phase != Phase::Detailed {
+        if before != phase && before != Phase::Detailed && phase != Phase::Detailed {
             self.sample(Phase::Detailed);
         }
         self.sample(phase);
@@ -185,7 +186,7 @@ impl Sampled {
                 self.sample(Phase::Detailed);
                 self.tell(record);
             }
-            Marker::Counters | Marker::FromOutput => {}
+            Marker::Counters | Marker::FromOutput | Marker::Booted => {}
         }
     }
 
@@ -196,7 +197,7 @@ impl Sampled {
             {
                 self.tell(record);
             }
-            Record::Device { .. } => self.tell(record),
+            Record::Device { .. } | Record::Invalidate { .. } => self.tell(record),
             Record::Idle { until_ps } => self.idle_ps += until_ps.saturating_sub(self.recorded_ps),
             _ => {}
         }

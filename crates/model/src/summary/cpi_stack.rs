@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::MachineSpec;
 use crate::core::{Cause, Mode, TimeStack};
-use crate::mem::Stage;
+use crate::mem::{Place, Stage};
 use crate::request::NodeId;
 
 /// Where the time of all cores went: each moment is charged to what the core's oldest instruction waits for. All parts
@@ -47,6 +47,97 @@ impl CpiStack {
             idle_s: stack.idle.as_seconds(),
             io_s: stack.io.as_seconds(),
         }
+    }
+}
+
+/// Parts of the time as `cxlab compare` has them (python/cxlab/compare/parts.py), each a share of all of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Shares {
+    cpu: f64,
+    translation: f64,
+    fill_buffers: f64,
+    llc: f64,
+    home: f64,
+    nodes: IndexMap<String, NodeShares>,
+    io: f64,
+    idle: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+struct NodeShares {
+    memory: f64,
+    link: f64,
+    device: f64,
+}
+
+impl CpiStack {
+    pub(super) fn shares(&self) -> Shares {
+        let mut shares = Shares { io: self.io_s, idle: self.idle_s, ..Shares::default() };
+        for mode in [&self.user, &self.kernel] {
+            shares.add(mode);
+        }
+        let whole = shares.sum();
+        shares.over(whole)
+    }
+}
+
+impl Shares {
+    fn add(&mut self, mode: &ModeStack) {
+        for (cause, seconds) in &mode.core_s {
+            *match cause.as_str() {
+                "walks" => &mut self.translation,
+                "registers" => &mut self.io,
+                _ => &mut self.cpu,
+            } += seconds;
+        }
+        let place = |name: &str| Stage::ALL.iter().find(|stage| stage.name() == name).map(|stage| stage.place());
+        for (stage, seconds) in &mode.llc_s {
+            match self.in_the_core(stage) {
+                Some(part) => *part += seconds,
+                None => self.llc += seconds,
+            }
+        }
+        for (node, stages) in &mode.nodes_s {
+            let is_behind_link = stages.keys().any(|stage| place(stage) == Some(Place::Fabric));
+            self.nodes.entry(node.clone()).or_default();
+            for (stage, seconds) in stages {
+                if let Some(part) = self.in_the_core(stage) {
+                    *part += seconds;
+                    continue;
+                }
+                let of_node = &mut self.nodes[node];
+                *match place(stage) {
+                    Some(Place::Fabric) => &mut of_node.link,
+                    Some(Place::Device) => &mut of_node.device,
+                    Some(Place::Media) if is_behind_link => &mut of_node.device,
+                    Some(Place::Media) => &mut of_node.memory,
+                    _ => &mut self.home,
+                } += seconds;
+            }
+        }
+    }
+
+    fn in_the_core(&mut self, stage: &str) -> Option<&mut f64> {
+        match stage {
+            "fill_buffer" => Some(&mut self.fill_buffers),
+            "translation" => Some(&mut self.translation),
+            _ => None,
+        }
+    }
+
+    fn sum(&self) -> f64 {
+        let nodes: f64 = self.nodes.values().map(|node| node.memory + node.link + node.device).sum();
+        self.cpu + self.translation + self.fill_buffers + self.llc + self.home + nodes + self.io + self.idle
+    }
+
+    fn over(mut self, whole: f64) -> Shares {
+        let over = |part: &mut f64| *part = super::ratio(*part, whole);
+        let Shares { cpu, translation, fill_buffers, llc, home, nodes, io, idle } = &mut self;
+        [cpu, translation, fill_buffers, llc, home, io, idle].into_iter().for_each(over);
+        for NodeShares { memory, link, device } in nodes.values_mut() {
+            [memory, link, device].into_iter().for_each(over);
+        }
+        self
     }
 }
 

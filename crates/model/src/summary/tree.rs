@@ -116,6 +116,7 @@ fn port(number: usize, stats: &PortStats) -> Part {
     if let Some(expander) = &stats.expander {
         part.parts.extend(expander.parts().map(|(name, group)| Part::of(name, group)));
     }
+    part.parts.extend(stats.flash.iter().map(|entries| Part::new("flash", entries.clone())));
     let channels = stats.channels.iter();
     part.parts.extend(channels.map(|c| Part::new(format!("channel{}", c.channel), c.entries.clone())));
     part

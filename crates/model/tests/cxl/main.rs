@@ -10,5 +10,6 @@ mod link_bound;
 mod packing;
 mod retraining;
 mod retry;
+mod soak;
 mod switch;
 mod zero_load;

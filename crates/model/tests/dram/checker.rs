@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::harness::{closed, open, random_mix, read, sequential_mix, write};
 use super::machine::{ALL, dram, log, lone, sub_channel, variants};
 
-fn assert_clean(what: &str, violations: &[Violation]) {
+pub fn assert_clean(what: &str, violations: &[Violation]) {
     let first: Vec<String> = violations.iter().take(5).map(ToString::to_string).collect();
     assert!(violations.is_empty(), "{what}: {} violations, first {first:#?}", violations.len());
 }

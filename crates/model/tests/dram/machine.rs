@@ -92,7 +92,7 @@ pub fn unrefreshed(spec: &DetailedSpec) -> Memory {
 pub fn log(memory: &Memory) -> &[Issued] {
     match memory {
         Memory::Detailed(detailed) => detailed.log(0),
-        Memory::Coarse(_) => panic!("the coarse model sends no commands"),
+        other => panic!("only the detailed model of DRAM sends commands, not {other:?}"),
     }
 }
 

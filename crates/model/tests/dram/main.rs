@@ -9,4 +9,5 @@ mod laws;
 mod machine;
 mod presets;
 mod schedule;
+mod soak;
 mod statistics;

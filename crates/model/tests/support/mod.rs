@@ -1,10 +1,11 @@
 //! A feed written by hand: instructions as assembler bytes, and the lines that they touch.
 #![allow(dead_code)] // each test file uses its part
 
-use cxlab_access::Phase;
+use cxlab_access::{Keep, Phase};
 use cxlab_kernel::Time;
 use cxlab_model::addr::Hpa;
 use cxlab_model::error::ModelError;
+use cxlab_model::fact::Sourced;
 use cxlab_model::feed::{Block, Execution, Feed, Instruction, LineAccess, Outcome, Step};
 use cxlab_model::home::AddressRange;
 use cxlab_model::{Machine, MachineSpec};
@@ -116,7 +117,7 @@ impl Feed for Script {
         Ok(())
     }
 
-    fn reached(&mut self, phase: Phase, _position: u64) {
+    fn reached(&mut self, phase: Phase, _position: u64, _keep: Keep) {
         unreachable!("no script samples, so {phase:?} does not begin")
     }
 
@@ -128,10 +129,17 @@ impl Feed for Script {
 
 /// One core; a GiB of each node, one after the other: DRAM from 0 on, the next node from 1 GiB on.
 pub fn machine(name: &str) -> Machine {
-    machine_of(MachineSpec::load(name).unwrap_or_else(|error| panic!("{error}")))
+    machine_of(quiet(name))
 }
 
-/// As [`machine`], of a description.
+/// A machine by its name with its prefetchers off: no line is under way that the script does not name.
+pub fn quiet(name: &str) -> MachineSpec {
+    let mut spec = MachineSpec::load(name).unwrap_or_else(|error| panic!("{error}"));
+    spec.host.prefetch.enabled = Sourced::new(false, "the test");
+    spec
+}
+
+/// As [`machine`], of a description, with prefetchers as it has them.
 pub fn machine_of(spec: MachineSpec) -> Machine {
     let range = |node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node };
     let ranges: Vec<_> = (0..spec.nodes.len() as u16).map(range).collect();

@@ -32,6 +32,12 @@ impl BlockData {
         self.0 & BlockData::PAUSES != 0
     }
 
+    /// The block, if it ends with a PAUSE.
+    #[inline]
+    pub fn paused(self) -> Option<BlockId> {
+        self.pauses().then(|| self.id())
+    }
+
     /// Whether a program executes it, not the kernel.
     pub fn is_user(self) -> bool {
         self.0 & BlockData::IS_USER != 0

@@ -103,9 +103,23 @@ impl Feed {
     /// Detail goes on after a phase that was not timed.
     pub fn resume(&mut self, vcpu: usize) {
         mode::set(Mode::Detail);
-        // Page tables may have changed unseen.
-        self.pages.begin();
         self.take_over(vcpu);
+        // Who has something to do goes on at once: it would else wait for the end of a turn that nobody shortens.
+        for other in (0..turns::vcpus()).filter(|other| *other != vcpu && !qemu::is_idle(*other)) {
+            if self.turns.wake(other, vcpu) {
+                self.push(vcpu, Record::Wake { woken: Vcpu::new(other) });
+            }
+        }
+    }
+
+    /// A stretch of detail begins, after its first phase has.
+    pub fn begin_stretch(&mut self) {
+        self.turns.begin_stretch();
+    }
+
+    /// How long the instructions of each vCPU took in the stretch that ends here [ps].
+    pub fn end_stretch(&self) -> impl Iterator<Item = u64> {
+        self.turns.end_stretch()
     }
 
     /// The guest's time went on by so much while the model's stood still.

@@ -5,15 +5,20 @@
 //!   time:  the model's               | + instructions x recent pace           | the model's, and what passed meanwhile
 //! ```
 //!
-//! The model's time stands still; the guest's goes on from where it was, at the pace of the last stretch of detail, so it
-//! is continuous and never runs back. Idle spans and devices' service are added as in detail.
+//! The model's time stands still; the guest's goes on from where it was, so it is continuous and never runs back. Its pace is
+//! that of the last stretch of detail; of several vCPUs, that of the last stretches, each of its own. Their windows lie in
+//! time, where the mean of paces is more than the pace of all. Idle spans and devices' service are added as in detail.
 
-use cxlab_access::{LineFilter, Phase, Progress};
+use cxlab_access::{BlockId, Keep, LineFilter, Phase, Progress};
 
 use crate::arguments::{Arguments, WarmUp};
+use crate::turns::untimed::{self, Untimed};
 
-/// Instructions between two looks at the timers.
+use super::axis::Axis;
+
+/// Instructions between two looks at the timers; of several vCPUs, simulated time [ps].
 const QUANTUM: u64 = 10_000;
+const QUANTUM_PS: u64 = 2_000_000;
 
 /// How fast instructions went, those that repeat by their lines: so many, in so long [ps].
 #[derive(Clone, Copy)]
@@ -36,11 +41,19 @@ pub struct Warming {
     /// where a sampled run is in its schedule
     progress: Option<Progress>,
     up: WarmUp,
+    /// there are several vCPUs
+    several: bool,
     /// warming until the region begins
     before_region: bool,
-    filter: LineFilter,
+    /// for each vCPU
+    filters: Vec<LineFilter>,
+    /// where each of several vCPUs is
+    untimed: Untimed,
+    /// and where they all are on their schedule
+    axis: Axis,
     pace: Pace,
-    /// of this phase of warming: instructions, and as many as there were when the timers were last looked at
+    /// of this phase of warming: instructions, and as many as there were when the timers were last looked at; of several
+    /// vCPUs, the time that had passed then [ps]
     instructions: u64,
     looked: u64,
     /// idle, and all time without instructions [ps]
@@ -50,6 +63,10 @@ pub struct Warming {
     detailed: u64,
     detail_stood_ps: u64,
     detail_began_ps: u64,
+    /// of it, how long all were idle [ps]
+    detail_idle_ps: u64,
+    /// of several vCPUs, instructions of each in this stretch of detail
+    stretch: Vec<u64>,
 }
 
 impl Warming {
@@ -57,8 +74,11 @@ impl Warming {
         Warming {
             progress: arguments.sample.map(Progress::new),
             up: arguments.warm_up,
+            several: arguments.vcpus > 1,
             before_region: false,
-            filter: LineFilter::default(),
+            filters: vec![LineFilter::default(); arguments.vcpus],
+            untimed: Untimed::new(arguments.vcpus),
+            axis: Axis::new(arguments.vcpus),
             pace: Pace::FIRST,
             instructions: 0,
             looked: 0,
@@ -67,6 +87,8 @@ impl Warming {
             detailed: 0,
             detail_stood_ps: 0,
             detail_began_ps: 0,
+            detail_idle_ps: 0,
+            stretch: vec![0; arguments.vcpus],
         }
     }
 
@@ -104,14 +126,34 @@ impl Warming {
         self.progress.as_ref().map_or(0, Progress::position)
     }
 
-    /// So many instructions are executed in detail.
-    #[inline]
-    pub fn in_detail(&mut self, instructions: u64) {
-        self.detailed += instructions;
+    /// Which of the windows so far are kept; told once.
+    pub fn take_keep(&mut self) -> Keep {
+        self.progress.as_mut().map_or(Keep::All, Progress::take_keep)
     }
 
-    /// In detail, time passes without instructions.
+    /// So many instructions are executed in detail, the last of them the PAUSE of this block or none.
+    #[inline]
+    pub fn in_detail(&mut self, vcpu: usize, instructions: u64, paused: Option<BlockId>) {
+        self.detailed += instructions;
+        if self.several {
+            self.stretch[vcpu] += instructions;
+            self.axis.execute(vcpu, instructions, paused);
+        }
+    }
+
+    /// Whether an instruction of several vCPUs that may repeat touches another line than just before.
+    pub fn repeats(&mut self, instruction: u16, line: u64, store: bool) -> bool {
+        self.axis.repeats(instruction, line, store)
+    }
+
+    /// In detail, all are idle.
     pub fn stands(&mut self, ps: u64) {
+        self.detail_stood_ps += ps;
+        self.detail_idle_ps += ps;
+    }
+
+    /// In detail, a device keeps a vCPU.
+    pub fn serves_in_detail(&mut self, ps: u64) {
         self.detail_stood_ps += ps;
     }
 
@@ -121,18 +163,47 @@ impl Warming {
         if self.detailed > 0 && ps > 0 {
             self.pace = Pace { instructions: self.detailed, ps };
         }
-        self.filter.forget();
+        self.forget_news();
         (self.instructions, self.looked, self.idle_ps, self.stood_ps) = (0, 0, 0, 0);
     }
 
     /// Detail begins where the model has come to `model_ps`.
     pub fn end(&mut self, model_ps: u64) {
-        (self.detailed, self.detail_stood_ps, self.detail_began_ps) = (0, 0, model_ps);
+        (self.detailed, self.detail_stood_ps, self.detail_idle_ps, self.detail_began_ps) = (0, 0, 0, model_ps);
+        self.axis.begin_stretch();
     }
 
     /// What has passed since the phase began [ps].
     pub fn time_ps(&self) -> u64 {
-        self.pace.time_ps(self.instructions) + self.stood_ps
+        if self.several { self.untimed.passed_ps() } else { self.pace.time_ps(self.instructions) + self.stood_ps }
+    }
+
+    /// A phase of warming of several vCPUs begins on this one, where the model has come to `model_ps`; the instructions of
+    /// each took so long in the stretch of detail before [ps].
+    pub fn begin_of_several(&mut self, vcpu: usize, model_ps: u64, busy_ps: impl Iterator<Item = u64>) {
+        let stretch: Vec<_> = self.stretch.iter_mut().map(std::mem::take).zip(busy_ps).collect();
+        let time_ps = (model_ps - self.detail_began_ps).saturating_sub(self.detail_idle_ps);
+        self.axis.learn(time_ps, &stretch);
+        self.untimed.begin(vcpu, self.axis.paces_ps());
+    }
+
+    /// A region begins on this vCPU: see who of several does anything.
+    pub fn begin_region(&mut self, vcpu: usize) {
+        if self.several {
+            untimed::look_who_sleeps(vcpu, self.stretch.len());
+            self.axis.begin(untimed::awake(self.stretch.len()));
+        }
+    }
+
+    /// Where the schedule of several vCPUs is [ns].
+    pub fn position_of_several(&self) -> u64 {
+        self.axis.position()
+    }
+
+    /// Whether a vCPU may enter a block, or it is another's turn.
+    #[inline]
+    pub fn may_enter(&mut self, vcpu: usize) -> bool {
+        self.untimed.enter(vcpu)
     }
 
     /// How long all were idle since the phase began [ps].
@@ -140,41 +211,56 @@ impl Warming {
         self.idle_ps
     }
 
-    /// So many instructions are executed while nothing is timed.
+    /// So many instructions are executed while nothing is timed, the last of them the PAUSE of this block or none.
     #[inline]
-    pub fn untimed(&mut self, instructions: u64) {
+    pub fn untimed(&mut self, vcpu: usize, instructions: u64, paused: Option<BlockId>) {
         self.instructions += instructions;
+        if self.several {
+            self.untimed.execute(vcpu, instructions, paused.is_some());
+            self.axis.execute(vcpu, instructions, paused);
+        }
     }
 
     /// Whether it is time to look at the timers.
     #[inline]
     pub fn looks_at_timers(&mut self) -> bool {
-        let due = self.instructions - self.looked >= QUANTUM;
+        let (now, quantum) =
+            if self.several { (self.untimed.passed_ps(), QUANTUM_PS) } else { (self.instructions, QUANTUM) };
+        let due = now - self.looked >= quantum;
         if due {
-            self.looked = self.instructions;
+            self.looked = now;
         }
         due
     }
 
     /// Whether the model is to be told that the line is touched (virtual address / 64).
     #[inline]
-    pub fn is_news(&mut self, line: u64, store: bool) -> bool {
-        self.filter.lets_pass(line, store)
+    pub fn is_news(&mut self, vcpu: usize, line: u64, store: bool) -> bool {
+        let is_news = self.filters[vcpu].lets_pass(line, store);
+        if is_news && store && self.several {
+            let others = self.filters.iter_mut().enumerate().filter(|(other, _)| *other != vcpu);
+            others.for_each(|(_, filter)| filter.forget_line(line));
+        }
+        is_news
     }
 
     /// Tell all lines anew.
     pub fn forget_news(&mut self) {
-        self.filter.forget();
+        self.filters.iter_mut().for_each(LineFilter::forget);
     }
 
     /// A device has served a request where nothing is timed.
-    pub fn serve(&mut self, service_ps: u64) {
+    pub fn serve(&mut self, vcpu: usize, service_ps: u64) {
         self.stood_ps += service_ps;
+        if self.several {
+            self.untimed.stand(vcpu, service_ps);
+        }
     }
 
     /// All were idle for so long where nothing is timed.
     pub fn idle(&mut self, ps: u64) {
         self.idle_ps += ps;
         self.stood_ps += ps;
+        self.untimed.idle(ps);
     }
 }

@@ -8,14 +8,14 @@
 
 use cxlab_access::record::PAUSE_PS;
 
+use super::SPIN;
+
 /// Pace of a vCPU that no answer has told anything of: an instruction a cycle at 4 GHz [ps].
 const FIRST_PACE_PS: u64 = 250;
 /// Six instructions a cycle at 4 GHz [ps].
 const LEAST_PACE_PS: u64 = 40;
 /// Instructions that the pace is measured over, at least.
 const MEASURED: u64 = 100;
-/// Instructions between two PAUSEs of one that spins, at most: it looks at what it waits for, and perhaps at the clock.
-const LOOK: u64 = 64;
 /// Sync points of a vCPU that are kept until they are answered: those of one that ran far ahead are answered late.
 const KEPT: usize = 256;
 
@@ -51,6 +51,8 @@ pub struct Estimate {
     pace_ps: u64,
     /// where its last PAUSE was [instructions]
     paused: Option<u64>,
+    /// where a stretch of detail began, and when [ps]
+    stretch: (u64, Place),
 }
 
 impl Estimate {
@@ -68,6 +70,7 @@ impl Estimate {
             measured: Some((0, Place::default())),
             pace_ps: FIRST_PACE_PS,
             paused: None,
+            stretch: (0, Place::default()),
         }
     }
 
@@ -83,6 +86,19 @@ impl Estimate {
         self.pace_ps
     }
 
+    /// A stretch of detail begins.
+    pub fn begin_stretch(&mut self) {
+        self.stretch = (self.ps(), self.here);
+    }
+
+    /// How long the instructions of the stretch that ends here took, without PAUSEs, halts and devices [ps].
+    pub fn end_stretch(&self) -> u64 {
+        let (began_ps, began) = self.stretch;
+        let passed = self.ps().saturating_sub(began_ps);
+        let stood = self.here.stood_ps.saturating_sub(began.stood_ps);
+        passed.saturating_sub(stood)
+    }
+
     /// Whether this is the model's own word.
     pub fn is_known(&self) -> bool {
         self.known.instructions == self.here.instructions && self.put_off == 0
@@ -90,7 +106,7 @@ impl Estimate {
 
     /// Whether it waits for what another one does.
     pub fn spins(&self) -> bool {
-        self.paused.is_some_and(|paused| self.here.instructions - paused < LOOK)
+        self.paused.is_some_and(|paused| self.here.instructions - paused < SPIN)
     }
 
     /// It executes so many instructions, the last of them PAUSE or not.

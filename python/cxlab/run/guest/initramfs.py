@@ -6,13 +6,13 @@ import hashlib
 from pathlib import Path
 
 from cxlab.run.guest import cache, cpio
-from cxlab.run.guest import protocol as guest
 from cxlab.run.guest.kernel_image import KernelImage
 
 #: By what they are for, in the order in which they need each other; virtio_pci, virtio_console, cxl_core and
 #: cxl_port are built into Debian's kernel.
 MODULES = {
     "tree": ("fs/netfs/netfs", "net/9p/9pnet", "net/9p/9pnet_virtio", "fs/9p/9p", "fs/overlayfs/overlay"),
+    "run": ("drivers/firmware/qemu_fw_cfg",),
     "cxl": (
         *("drivers/cxl/cxl_acpi", "drivers/cxl/cxl_pci", "drivers/cxl/cxl_mem"),
         *("drivers/dax/device_dax", "drivers/dax/dax_cxl"),
@@ -34,13 +34,6 @@ def ensure(image: KernelImage, init: Path) -> Path:
         (folder / "initramfs.cpio").write_bytes(_archive(image, init))
 
     return cache.entry(f"initramfs/{digest.hexdigest()[:32]}", fill) / "initramfs.cpio"
-
-
-def with_run(base: Path, run: bytes) -> bytes:
-    """The archive ``base`` and behind it another with the run: the kernel unpacks one after the other."""
-    archive = cpio.Archive()
-    archive.file(guest.RUN_FILE, run)
-    return base.read_bytes() + archive.closed()
 
 
 def _archive(image: KernelImage, init: Path) -> bytes:

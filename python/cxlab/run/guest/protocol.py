@@ -1,7 +1,7 @@
 """What host and guest say to each other; the guest's side is crates/guest-init/src/protocol.rs.
 
-The run is a file of the initramfs; the control port carries one JSON object a line. Paths, arguments and
-environment are bytes: a JSON string where they are UTF-8, else a list of numbers.
+The run is a file of the machine's firmware; the control port carries one JSON object a line. Paths, arguments
+and environment are bytes: a JSON string where they are UTF-8, else a list of numbers.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class Program:
     placement: Placement
 
 
-#: Where init finds the run in its initramfs.
-RUN_FILE = "run.json"
+#: Where init finds the run among the files of the machine's firmware: crates/guest-init/src/control.rs.
+RUN_FILE = "opt/cxlab/run"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ PANIC = "Kernel panic - not syncing: "
 #: QEMU's exit status when the plugin finds that the model has ended (crates/qemu-plugin/src/stream.rs).
 MODEL_GONE = 70
 INIT = "cxlab-guest-init: "
+#: QEMU 10.0: migration/migration.c
+LOADING = "load of migration failed"
 
 
 def of_qemu(code: int, console: Path, said: IO[bytes]) -> MachineError:
@@ -27,6 +29,11 @@ def of_qemu(code: int, console: Path, said: IO[bytes]) -> MachineError:
     if code == MODEL_GONE:
         return ModelDied("the model ended before the program did, because somebody ended it")
     return QemuDied(_ended("QEMU", code, memory_file.tail(said)))
+
+
+def could_not_load(said: IO[bytes]) -> bool:
+    """Whether QEMU refused the saved boot that the guest was to begin from."""
+    return LOADING in memory_file.tail(said)
 
 
 def of_model(code: int, result: IO[bytes], said: IO[bytes]) -> ModelDied:

@@ -67,10 +67,12 @@ class Descriptors:
     record: int | None = None
     #: where the timeline goes
     timeline: int | None = None
+    #: where the profile goes
+    profile: int | None = None
 
     def all(self) -> list[int]:
         """Those that there are."""
-        every = (self.ring, self.qemu, self.counters, self.record, self.timeline)
+        every = (self.ring, self.qemu, self.counters, self.record, self.timeline, self.profile)
         return [descriptor for descriptor in every if descriptor is not None]
 
 
@@ -93,6 +95,9 @@ def line(request: Request, ready: guest.Ready, out: Path, descriptors: Descripto
         "timeline": None
         if request.timeline is None or descriptors.timeline is None
         else request.timeline.job(descriptors.timeline),
+        "profile": None
+        if descriptors.profile is None
+        else {"fd": descriptors.profile, "path": str(out / "profile.json")},
         "counters_fd": descriptors.counters,
     }
     return json.dumps({**job, **request.effect.model}).encode() + b"\n"

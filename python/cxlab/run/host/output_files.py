@@ -1,4 +1,4 @@
-"""Files that the model writes for the user: a trace and a timeline, named if the run is complete."""
+"""Files that the model writes for the user: trace, timeline and profile, named if the run is complete."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from pathlib import Path
 
 from cxlab.run.errors import UnusableFolder
 from cxlab.run.request import Outcome, Request
+from cxlab.run.results.run_directory import RunDirectory
 from cxlab.whole_file import WholeFile
 
 
 class OutputFiles:
     """The files of one run, dropped at the end of `resources` unless `name` has given them their names."""
 
-    def __init__(self, request: Request, resources: ExitStack) -> None:
+    def __init__(self, request: Request, directory: RunDirectory, resources: ExitStack) -> None:
         """Open those that were asked for.
 
         Raises:
@@ -23,10 +24,12 @@ class OutputFiles:
         drawn = None if request.timeline is None else request.timeline.file
         self.trace = _opened("--record", request.record, resources)
         self.timeline = _opened("--timeline", drawn, resources)
+        self.profile = _opened("--profile", directory.profile if request.profile else None, resources)
 
     def name(self, outcome: Outcome) -> None:
         """Give the files of a complete run their names; say of others that they are not there."""
-        for option, output in (("--record", self.trace), ("--timeline", self.timeline)):
+        files = (("--record", self.trace), ("--timeline", self.timeline), ("--profile", self.profile))
+        for option, output in files:
             if output is None:
                 continue
             if outcome.complete:
@@ -35,7 +38,7 @@ class OutputFiles:
                 except OSError as error:
                     outcome.failure = UnusableFolder(f"{option} {output.path}: {error.strerror}")
             else:
-                outcome.dropped.append(
+                outcome.notices.append(
                     f"{option} {output.path}: not written, because the run is not complete"
                 )
 

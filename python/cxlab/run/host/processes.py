@@ -16,11 +16,11 @@ from pathlib import Path
 from cxlab import model
 from cxlab.border import RunResult
 from cxlab.error import MachineError
-from cxlab.run.errors import Stalled
-from cxlab.run.guest import artefacts, initramfs
+from cxlab.run.errors import SavedBootDamaged, Stalled
+from cxlab.run.guest import artefacts
 from cxlab.run.guest import protocol as guest
-from cxlab.run.host import early_end, memory_file, model_job, qemu, swap
-from cxlab.run.host.jail import Room
+from cxlab.run.host import early_end, memory_file, model_job, qemu, saved_boot, swap
+from cxlab.run.host.jail import Confinement, Room
 from cxlab.run.host.output_files import OutputFiles
 from cxlab.run.host.ports import LifePipe, Ports
 from cxlab.run.host.process import Process
@@ -51,17 +51,22 @@ class Processes:
         self.directory = directory
         self.interruption = interruption
         self.show_progress = show_progress
+        self.resources = resources
+        #: where the guest began, if it did not boot
+        self.state: saved_boot.State | None = None
+        #: what the user should know when the run is over
+        self.notices: list[str] = []
         self.qemu: Process | None = None
         self.model: Process | None = None
         self.ring: int | None = None
         #: each of the two has the writing end of its pipe, the other one the reading end
         self.qemu_lives, self.model_lives = (resources.enter_context(LifePipe()) for _ in range(2))
-        self.files = OutputFiles(request, resources)
+        self.files = OutputFiles(request, directory, resources)
         self.ports = Ports(qemu.PORTS if request.steering is None else qemu.STEERING_PORTS)
         resources.callback(self.ports.close)
-        self.initramfs, self.qemu_said, self.model_result, self.model_said = (
+        self.run_file, self.qemu_said, self.model_result, self.model_said = (
             resources.enter_context(memory_file.create(name))
-            for name in ("initramfs", "qemu", "model-result", "model-stderr")
+            for name in ("run", "qemu", "model-result", "model-stderr")
         )
         self.job = resources.enter_context(model_job.JobPipe())
         self.inherited: model_job.Descriptors | None = None
@@ -71,8 +76,11 @@ class Processes:
 
     # ---- start
 
-    def start_qemu(self, room: Room, init: guest.Input, terminal: tuple[int, int] | None) -> Process:
-        """Boot the guest, whose program has this standard input, and this terminal if it has one."""
+    def start_qemu(
+        self, confinement: Confinement, init: guest.Input, terminal: tuple[int, int] | None
+    ) -> Process:
+        """Start the guest, whose program has this standard input, and this terminal if it has one."""
+        room = confinement.room()
         plugin = self._prepare_ring(room, init)
         ends = {name: end.fileno() for name, end in self.ports.qemu.items()}
         request = self.request
@@ -82,7 +90,8 @@ class Processes:
             node_bytes=request.node_bytes,
             cpus=request.cpus,
             kernel=room.reads(request.kernel),
-            initramfs=self._initramfs(room, init, terminal),
+            initramfs=room.reads(request.initramfs),
+            run=self._run(room, init, terminal),
             ports=ends,
             console=room.writes(self.directory.console),
             program=room.reads(program),
@@ -93,7 +102,12 @@ class Processes:
             topology=request.topology,
             processor=request.effect.processor,
         )
-        files = [self.initramfs.fileno(), *(() if self.swap is None else self.swap.descriptors)]
+        state = self._saved_boot(command, confinement)
+        if state is not None:
+            command = state.begins(command)
+        files = [self.run_file.fileno(), *(() if self.swap is None else self.swap.descriptors)]
+        if state is not None:
+            files.append(state.descriptor)
         ring = [] if self.ring is None else [self.ring, self.model_lives.read_end]
         with open(os.devnull, "rb") as nothing:
             self.qemu = Process.start(
@@ -107,6 +121,18 @@ class Processes:
             )
         self.ports.close_qemu_ends()
         return self.qemu
+
+    def _saved_boot(self, command: qemu.Command, confinement: Confinement) -> saved_boot.State | None:
+        """Where Linux is up already, unless this machine has to boot."""
+        if not self.request.saved_boot:
+            return None
+        try:
+            found = saved_boot.ensure(command, confinement, self.interruption, self.show_progress)
+        except saved_boot.CannotSave as error:
+            self.notices.append(f"Linux booted, because its state could not be saved: {error}")
+            return None
+        self.state = None if found is None else self.resources.enter_context(found)
+        return self.state
 
     def start_model(self, room: Room) -> Process:
         """Start the model; it waits for its job."""
@@ -132,17 +158,18 @@ class Processes:
     def _model_inherits(self) -> model_job.Descriptors:
         assert self.ring is not None
         steers = self.request.steering is not None
-        trace, timeline = self.files.trace, self.files.timeline
+        trace, timeline, profile = self.files.trace, self.files.timeline, self.files.profile
         return model_job.Descriptors(
             ring=self.ring,
             qemu=self.qemu_lives.read_end,
             counters=self.ports.host[qemu.COUNTERS].fileno() if steers else None,
             record=None if trace is None else trace.fileno(),
             timeline=None if timeline is None else timeline.fileno(),
+            profile=None if profile is None else profile.fileno(),
         )
 
-    def _initramfs(self, room: Room, stdin: guest.Input, terminal: tuple[int, int] | None) -> Path:
-        """Init, and the program that it is to run."""
+    def _run(self, room: Room, stdin: guest.Input, terminal: tuple[int, int] | None) -> Path:
+        """What init is to run."""
         request = self.request
         set_up = guest.SetUp(
             regions=request.topology.plan(),
@@ -153,10 +180,9 @@ class Processes:
             date=time.time(),
             settings=request.effect.guest,
         )
-        run = guest.run_file(request.program, stdin, set_up)
-        self.initramfs.write(initramfs.with_run(request.initramfs, run))
-        self.initramfs.flush()
-        return room.reads_memory(self.initramfs)
+        self.run_file.write(guest.run_file(request.program, stdin, set_up))
+        self.run_file.flush()
+        return room.reads_memory(self.run_file)
 
     def _prepare_ring(self, room: Room, stdin: guest.Input) -> qemu.Plugin | None:
         """The plugin is loaded whenever it is there (it is the guest's clock); with detail it must be."""
@@ -192,7 +218,14 @@ class Processes:
             self._await(self.model, GRACE_SECONDS)
             if ended := self.model.ended():
                 return self.why_model_ended(ended)
-        return early_end.of_qemu(code, self.directory.console, self.qemu_said)
+        why = early_end.of_qemu(code, self.directory.console, self.qemu_said)
+        if self.state is None or not early_end.could_not_load(self.qemu_said):
+            return why
+        self.state.forget()
+        return SavedBootDamaged(
+            f"the state of Linux in {self.state.folder} could not be loaded, and was removed: run again, "
+            f"and it is saved anew. {why}"
+        )
 
     def why_model_ended(self, code: int) -> MachineError:
         """Why the model has ended with an error: its own words say."""

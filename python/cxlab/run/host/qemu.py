@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cxlab.run.errors import QemuMissing, QemuVersion
+from cxlab.run.guest import protocol as guest
+from cxlab.run.host import cpuid
 from cxlab.run.host.process import Limits
 from cxlab.run.machine import Machine
 from cxlab.run.size import MIB
@@ -37,6 +39,9 @@ OWN_BYTES = 16 << 30
 #: Ports of the guest, in the order of their numbers on the bus: crates/guest-init/src/port.rs.
 CONTROL = "control"
 PORTS = (CONTROL, "stdin", "stdout", "stderr")
+#: QEMU's name of a machine's state.
+STATE_SET = 2
+STATE_URI = f"file:/dev/fdset/{STATE_SET}"
 #: With a placement controller in the guest: crates/guest-init/src/steering.rs.
 COUNTERS, CAPTION_LOG = "counters", "caption-log"
 STEERING_PORTS = (*PORTS, COUNTERS, CAPTION_LOG)
@@ -57,6 +62,9 @@ KERNEL_ARGUMENTS = (
     # retpolines in their place, an indirect branch of the kernel for each of which no real one pays. The
     # other mitigations stay.
     "spectre_v2=off",
+    # By IA32_ARCH_CAPABILITIES the processors modelled say that they have neither Meltdown nor L1TF nor MDS.
+    # QEMU's has no such register, and Linux would change page tables at each system call.
+    *("pti=off", "l1tf=off", "mds=off"),
     # Placement is what the options say, until they say otherwise.
     "numa_balancing=disable",
 )
@@ -141,6 +149,8 @@ class Plugin:
     control: int | None = None
     #: of options, as ``key=value``
     settings: tuple[str, ...] = ()
+    #: ``save``: the guest stands still where Linux is up; a time [ps]: it begins there; None: it boots
+    boot: str | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +164,8 @@ class Command:
     cpus: int
     kernel: Path
     initramfs: Path
+    #: what the guest's init is to run
+    run: Path
     #: descriptors of the ports' sockets, by name, in the order of their numbers
     ports: dict[str, int]
     #: the serial console is written here
@@ -171,6 +183,12 @@ class Command:
     topology: Topology = field(default_factory=Topology)
     #: features of the processor, as ``key=value``
     processor: tuple[str, ...] = ()
+    #: descriptor of the socket of QEMU's monitor protocol
+    monitor: int | None = None
+    #: descriptor of a machine's state: where the guest begins
+    state: int | None = None
+    #: descriptor of the file that the state is to be written to
+    save: int | None = None
 
     def arguments(self) -> list[str]:
         """The command, program first."""
@@ -205,6 +223,8 @@ class Command:
             *(self._share("keep", self.keep, readonly=False) if self.keep is not None else ()),
             *self._swap(),
             *self._ports(),
+            *("-fw_cfg", _option(f"name={guest.RUN_FILE}", file=self.run)),
+            *self._state(),
             *self._plugin(),
         ]
 
@@ -279,7 +299,8 @@ class Command:
 
     def _processor(self) -> str:
         # Linux commits no CXL region where it sees a hypervisor: it could not make the caches forget.
-        return ",".join(("max", "hypervisor=off", "monitor=off", *self.processor))
+        own = cpuid.properties(self.machine.processor)
+        return ",".join(("max", "hypervisor=off", "monitor=off", *own, *self.processor))
 
     def _swap(self) -> list[str]:
         if self.swap is None:
@@ -301,6 +322,21 @@ class Command:
             arguments += ["-chardev", _option("socket", id=name, fd=self.ports[name]), "-device", port]
         return arguments
 
+    def _state(self) -> list[str]:
+        """Each page has its place in the file, and empty ones have none: as fast as the disk is."""
+        if self.state is None and self.save is None:
+            return []
+        descriptor = self.state if self.save is None else self.save
+        arguments = ["-add-fd", f"fd={descriptor},set={STATE_SET}"]
+        for setting in ("mapped-ram=on", "store-global-state=off"):
+            arguments += ["-global", f"migration.{setting}"]
+        if self.monitor is not None:
+            arguments += ["-chardev", _option("socket", id="monitor", fd=self.monitor)]
+            arguments += ["-mon", _option("chardev=monitor", mode="control")]
+        if self.state is not None:
+            arguments += ["-incoming", STATE_URI]
+        return arguments
+
     def _plugin(self) -> list[str]:
         if self.plugin is None:
             return []
@@ -317,8 +353,12 @@ class Command:
             settings["counters"] = self.plugin.counters
         if self.plugin.control is not None:
             settings["control"] = self.plugin.control
+        if self.plugin.boot is not None:
+            settings["boot"] = self.plugin.boot
         own = _option(str(self.plugin.path).replace(",", ",,"), **settings)
-        return ["-plugin", ",".join((own, *self.plugin.settings))]
+        answers = cpuid.answers(self.machine.processor, self.machine.cores)
+        told = (f"cpuid={answer}" for answer in answers)
+        return ["-plugin", ",".join((own, *told, *self.plugin.settings))]
 
 
 def _in_table(bandwidth: float, most: float) -> int:

@@ -35,6 +35,7 @@ def run(
     timeline: Timeline | None = None,
     sample: Sample | None = None,
     placement: list[tuple[str, int]] | None = None,
+    profile: Path | None = None,
 ) -> RunResult:
     """The model's summary, with ``answers_compared`` where nothing was sampled.
 
@@ -54,6 +55,9 @@ def run(
         drawn = None if timeline is None else WholeFile(timeline.file)
         if drawn is not None:
             resources.callback(drawn.discard)
+        kept = None if profile is None else WholeFile(profile)
+        if kept is not None:
+            resources.callback(kept.discard)
         room = confinement.room()
         job: ReplayJob = {
             "trace": str(room.reads(trace)),
@@ -62,6 +66,7 @@ def run(
             "timeline": None if timeline is None or drawn is None else timeline.job(drawn.fileno()),
             "placement": placement,
             "sample": None if sample is None else sample.job(),
+            "profile": None if kept is None else {"fd": kept.fileno(), "path": str(profile)},
         }
         asked = resources.enter_context(model_job.JobPipe())
         process = Process.start(
@@ -70,7 +75,7 @@ def run(
             stdin=asked.read_end,
             stdout=result,
             stderr=said,
-            inherit=[] if drawn is None else [drawn.fileno()],
+            inherit=[file.fileno() for file in (drawn, kept) if file is not None],
             folder=Path.cwd(),
             environment=model_job.environment(),
         )
@@ -86,8 +91,9 @@ def run(
             raise ModelError(answer["error"]["code"], answer["error"]["message"])
         if "summary" not in answer:
             raise ModelDied(f"the model ended with status {code}: {memory_file.tail(said)}")
-        if drawn is not None:
-            drawn.commit()
+        for file in (drawn, kept):
+            if file is not None:
+                file.commit()
         return model.run_result(answer["summary"])
 
 

@@ -120,7 +120,7 @@ class _Session:
     def start(self) -> None:
         """Start both processes; the model waits for its job."""
         terminal = None if self.terminal is None else self.terminal.size()
-        started = self.processes.start_qemu(self.confinement.room(), self.input, terminal)
+        started = self.processes.start_qemu(self.confinement, self.input, terminal)
         self._watch(started.pidfd, self._qemu_ended)
         if self.request.detail != "off":
             started = self.processes.start_model(self.confinement.room())
@@ -350,9 +350,10 @@ class _Session:
         outcome.total_seconds = time.monotonic() - self.started
         outcome.host_memory_mb = self.processes.peak_bytes() / 1e6
         outcome.simulated = self.processes.simulated()
-        self.directory.partial_summary.unlink(missing_ok=True)
+        self.directory.forget_partial_summary()
         outcome.failure = outcome.failure or self.lost_output
         outcome.bound = self._bound()
+        outcome.notices += self.processes.notices
         self.processes.files.name(outcome)
         return outcome
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import click
+
 from cxlab.run.errors import BadRequest
 from cxlab.run.options.option import Effect, Given, Option
 
@@ -42,7 +44,7 @@ class Bounds:
         return self.until_ps is not None or self.until_idle_ps is not None
 
 
-def _time(flag: str, text: str | None) -> int | None:
+def _time(_: click.Context, option: click.Parameter, text: str | None) -> int | None:
     """``200ms`` in picoseconds.
 
     Raises:
@@ -55,13 +57,13 @@ def _time(flag: str, text: str | None) -> int | None:
     ps = round(float(match[1]) * UNITS[match[2]]) if match else 0
     if not LEAST_PS <= ps <= MOST_PS:
         raise BadRequest(
-            f"{flag} {text}: this is no simulated time that a run can end after; "
+            f"{option.opts[0]} {text}: this is no simulated time that a run can end after; "
             "valid: 10us to 1000000s, as in 500us, 200ms or 2s"
         )
     return ps
 
 
-def _text(flag: str, text: str | None) -> str | None:
+def _text(_: click.Context, option: click.Parameter, text: str | None) -> str | None:
     """A text that a program can print.
 
     Raises:
@@ -73,42 +75,42 @@ def _text(flag: str, text: str | None) -> str | None:
     size = len(text.encode(errors="surrogateescape"))
     if not 1 <= size <= MOST_TEXT_BYTES:
         raise BadRequest(
-            f"{flag}: the text has {size} B; valid: 1 to {MOST_TEXT_BYTES} B. Give a part of a line that the "
-            "program prints"
+            f"{option.opts[0]}: the text has {size} B; valid: 1 to {MOST_TEXT_BYTES} B. "
+            "Give a part of a line that the program prints"
         )
     return text
 
 
-UNTIL: Option[str | None] = Option(
+UNTIL: Option[int | None] = Option(
     "--until",
     "End the run after this much simulated time, 10us or more, and keep the results.  "
     "[default: when PROGRAM ends]  Example: 200ms",
-    {"metavar": "TIME"},
-    lambda text, _: _of_time("until", _time("--until", text)),
+    {"metavar": "TIME", "callback": _time},
+    lambda ps, _: _of_time("until", ps),
     needs_detail=True,
 )
-UNTIL_IDLE: Option[str | None] = Option(
+UNTIL_IDLE: Option[int | None] = Option(
     "--until-idle",
     "End the run when no program has executed an instruction for this much simulated time.  "
     "[default: when PROGRAM ends]  Example: 20ms",
-    {"metavar": "TIME"},
-    lambda text, _: _of_time("until_idle", _time("--until-idle", text)),
+    {"metavar": "TIME", "callback": _time},
+    lambda ps, _: _of_time("until_idle", ps),
     needs_detail=True,
 )
 FROM_OUTPUT: Option[str | None] = Option(
     "--from-output",
     "Time the program from where it prints TEXT, on standard output or standard error.  "
     '[default: from its start]  Example: "Ready to accept"',
-    {"metavar": "TEXT"},
-    lambda text, _: _of_text("from_output", _text("--from-output", text)),
+    {"metavar": "TEXT", "callback": _text},
+    lambda text, _: _of_text("from_output", text),
     needs_detail=True,
 )
 TO_OUTPUT: Option[str | None] = Option(
     "--to-output",
-    "End the run where the program prints TEXT, behind that of --from-output.  "
+    "End the run where the program prints TEXT, after the text of --from-output.  "
     "[default: when PROGRAM ends]  Example: done",
-    {"metavar": "TEXT"},
-    lambda text, _: _of_text("to_output", _text("--to-output", text)),
+    {"metavar": "TEXT", "callback": _text},
+    lambda text, _: _of_text("to_output", text),
     needs_detail=True,
 )
 
@@ -133,15 +135,5 @@ def wire_text(text: str) -> str | list[int]:
 
 
 def of(given: Given) -> Bounds:
-    """The bounds that a call asks for.
-
-    Raises:
-        BadRequest: one that cannot be.
-
-    """
-    return Bounds(
-        _time("--until", given[UNTIL]),
-        _time("--until-idle", given[UNTIL_IDLE]),
-        _text("--from-output", given[FROM_OUTPUT]),
-        _text("--to-output", given[TO_OUTPUT]),
-    )
+    """The bounds that a call asks for."""
+    return Bounds(given[UNTIL], given[UNTIL_IDLE], given[FROM_OUTPUT], given[TO_OUTPUT])

@@ -43,7 +43,7 @@ def parse(text: str, machine: Machine, topology: Topology) -> Poison:
     raise BadRequest(f"--poison {text}: {name} is not on a CXL device. Add --cxl device, and name a CXL node")
 
 
-#: Linux survives a machine check of an Intel server; QEMU's AMD model lacks SUCCOR, and Linux panics there.
+#: Linux survives a machine check of an Intel server. QEMU's AMD processors lack SUCCOR: Linux panics.
 SURVIVES = ("vendor=GenuineIntel", "family=6", "model=143", "stepping=8")
 
 
@@ -52,7 +52,7 @@ def _effect(texts: tuple[str, ...], context: Context) -> Effect:
     return Effect(
         config={"poison": [asdict(line) for line in lines]},
         plugin=tuple(f"poison={line.window}:{line.offset}" for line in lines),
-        processor=SURVIVES if lines else (),
+        processor=SURVIVES if lines and context.machine.processor.vendor == "amd" else (),
     )
 
 

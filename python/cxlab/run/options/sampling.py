@@ -1,4 +1,7 @@
-"""Sampling: which guest instructions are followed in detail, as ``--sample`` asks for it."""
+"""Sampling: which part of a run is followed in detail, as ``--sample`` asks for it.
+
+Windows of one processor are counted in instructions. Those of several lie in their common simulated time.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +12,54 @@ import click
 
 from cxlab.border import SampleJob
 from cxlab.run.errors import BadRequest
+from cxlab.run.options import processors
 from cxlab.run.options.option import Effect, Given, Option
 
 #: Decimal, as instructions are counted.
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 EXAMPLE = "detail=1M,warm=2M,every=100M"
+AUTO = "auto"
+#: What `auto` asks for: short programs are timed wholly, of long ones half of `most` windows or more.
+AUTO_DETAIL, AUTO_WARM, AUTO_MOST = 20_000, 60_000, 512
+#: Of several processors, in nanoseconds.
+TIMES = {"us": 10**3, "ms": 10**6}
+EXAMPLE_OF_SEVERAL = "detail=50us,warm=100us,every=5ms"
+#: DEVIATIONS, SMP-7.
+NOT_SHOWN = (
+    "intervals of several processors are not shown to hold. Where threads spin for locks, the time can be "
+    "told two or three times too long. Compare with a shorter run in full detail"
+)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Windows of ``detail`` instructions, ``warm`` ahead of each not counted, one in ``every``."""
+    """Windows of ``detail``, ``warm`` ahead of each not counted, one in ``every``: instructions, or ns.
+
+    Or at most ``most`` windows: their distance doubles where there would be more.
+    """
 
     detail: int
     warm: int
-    every: int
+    #: None: `most` says how many there are
+    every: int | None
     #: draws where the first window is
     seed: int
+    #: None: `every` says how far apart they are
+    most: int | None = None
 
     def job(self) -> SampleJob:
         """For the model."""
-        return {"detail": self.detail, "warm": self.warm, "every": self.every, "seed": self.seed}
+        job: SampleJob = {"detail": self.detail, "warm": self.warm, "seed": self.seed}
+        if self.every is not None:
+            job["every"] = self.every
+        if self.most is not None:
+            job["most"] = self.most
+        return job
 
     def plugin(self) -> str:
         """For the QEMU plugin (crates/qemu-plugin/src/arguments.rs)."""
-        return f"{self.detail}:{self.warm}:{self.every}:{self.seed}"
+        windows = f"most={self.most}" if self.every is None else str(self.every)
+        return f"{self.detail}:{self.warm}:{windows}:{self.seed}"
 
 
 def _count(text: str, option: str) -> int:
@@ -45,8 +72,18 @@ def _count(text: str, option: str) -> int:
     return int(count)
 
 
-def parse(text: str | None, seed: int) -> Sample | None:
-    """What is asked for, if anything.
+def _nanoseconds(text: str, option: str) -> int:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(us|ms)", text)
+    if match is None:
+        raise BadRequest(
+            f"{option}: '{text}' is not a time; windows of several processors lie in simulated time; "
+            f"valid: {EXAMPLE_OF_SEVERAL} and the like"
+        )
+    return round(float(match[1]) * TIMES[match[2]])
+
+
+def parse(text: str | None, seed: int, cpus: int = 1) -> Sample | None:
+    """What is asked for, if anything, for a guest of so many processors.
 
     Raises:
         BadRequest: a key that is unknown, twice there or missing, or windows that do not fit.
@@ -54,16 +91,26 @@ def parse(text: str | None, seed: int) -> Sample | None:
     """
     if text is None:
         return None
+    if text == AUTO and cpus > 1:
+        raise BadRequest(
+            f"--sample {AUTO} counts instructions, for one processor. With --cpus {cpus}, give times: "
+            f"{EXAMPLE_OF_SEVERAL}"
+        )
+    if text == AUTO:
+        return Sample(AUTO_DETAIL, AUTO_WARM, None, seed, AUTO_MOST)
     option, given = f"--sample {text}", {}
+    example, read = (EXAMPLE, _count) if cpus == 1 else (EXAMPLE_OF_SEVERAL, _nanoseconds)
+    valid = f"{AUTO}, or {EXAMPLE}" if cpus == 1 else example
     for item in text.split(","):
         key, _, value = item.partition("=")
         if key not in ("detail", "warm", "every") or key in given:
-            raise BadRequest(f"{option}: '{item}'; valid: {EXAMPLE}, each once")
-        given[key] = _count(value, option)
+            raise BadRequest(f"{option}: '{item}'; valid: {valid}, each once")
+        given[key] = read(value, option)
     if missing := [key for key in ("detail", "warm", "every") if key not in given]:
-        raise BadRequest(f"{option}: {', '.join(missing)} is missing; valid: {EXAMPLE}")
-    sample = Sample(given["detail"], given["warm"], given["every"], seed)
-    if sample.detail == 0 or sample.detail + sample.warm > sample.every:
+        raise BadRequest(f"{option}: {', '.join(missing)} is missing; valid: {example}")
+    every = given["every"]
+    sample = Sample(given["detail"], given["warm"], every, seed)
+    if sample.detail == 0 or sample.detail + sample.warm > every:
         raise BadRequest(
             f"{option}: the windows do not fit; valid: detail of 1 or more, detail + warm of at most every"
         )
@@ -73,10 +120,12 @@ def parse(text: str | None, seed: int) -> Sample | None:
 SAMPLE: Option[str | None] = Option(
     "--sample",
     "Time windows of `detail` instructions, one in each `every`, after `warm` instructions that are not "
-    "counted. Between windows only caches and branch predictor are kept warm.  "
+    "counted. Between windows only caches, TLBs and branch predictor are kept warm. `auto` times the first "
+    "ten million instructions wholly, and thins the windows out where the program is longer. With several "
+    f"processors, give times: {EXAMPLE_OF_SEVERAL}.  "
     "[default: every instruction in detail]  "
     f"Example: {EXAMPLE}",
-    {"metavar": "detail=N,warm=N,every=N"},
+    {"metavar": "auto|detail=N,warm=N,every=N"},
     needs_detail=True,
 )
 SEED: Option[int] = Option(
@@ -99,7 +148,7 @@ def effect(given: Given) -> Effect:
         BadRequest: a sample that cannot be.
 
     """
-    sample = parse(given[SAMPLE], given[SEED])
+    sample = parse(given[SAMPLE], given[SEED], given[processors.CPUS])
     plugin: tuple[str, ...] = () if sample is None else (f"sample={sample.plugin()}",)
     if given[WARM_UP]:
         plugin += ("warmup=program",)

@@ -7,6 +7,7 @@ from typing import Any
 
 from cxlab.run.errors import BadRequest
 from cxlab.run.options import (
+    boot,
     bounds,
     confinement,
     cxl,
@@ -17,6 +18,7 @@ from cxlab.run.options import (
     plot,
     poison,
     processors,
+    profile,
     retraining,
     sampling,
     simulated,
@@ -43,6 +45,7 @@ GUEST: tuple[Option[Any], ...] = (
     poison.OPTION,
     tiering.OPTION,
     swap.OPTION,
+    boot.OPTION,
     detail.DETAIL,
     bounds.UNTIL,
     bounds.UNTIL_IDLE,
@@ -63,6 +66,7 @@ GUEST: tuple[Option[Any], ...] = (
     timeline.WINDOW,
     timeout.OPTION,
     plot.OPTION,
+    profile.OPTION,
     detail.STATS,
 )
 #: A prompt is for looking around: nothing is timed unless --detail says so.

@@ -59,6 +59,9 @@ def without_private(document: dict[str, Any]) -> dict[str, Any]:
     match document.get("program_file"):
         case dict() as file:
             shown["program_file"] = {**file, "path": LEFT_OUT}
+    for key in ("libraries", "input_files"):
+        if key in document:
+            shown[key] = [{**file, "path": LEFT_OUT} for file in document[key]]
     return {key: _without_paths(value, _secrets(document)) for key, value in shown.items()}
 
 

@@ -1,6 +1,13 @@
-"""What a run depended on beside its options: the program's file, by its content.
+"""What a run depended on beside its options: files by their content.
 
-Not told: the libraries that the program's loader chose, and the files that it read.
+::
+
+    program_file   the program
+    libraries      what its loader reads before it begins (libraries.py)
+    input_files    arguments that are files
+
+Not told: standard input, files that the program opens by other names, libraries that it loads later, and
+programs that it starts.
 """
 
 from __future__ import annotations
@@ -8,23 +15,54 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from cxlab.run.program_file import GUEST_TREES
+from cxlab.run.results import libraries
+
+#: Two seconds of SHA-256; of a larger argument only the size is told [bytes].
+MOST_BYTES = 4 << 30
 
 
 def program_file(program: str, cwd: str, environment: Mapping[str, str]) -> dict[str, Any] | None:
     """Path, size [bytes] and SHA-256 of the file that ``program`` names; None if there is none."""
-    path = (
-        os.path.join(cwd, program)
-        if os.sep in program
-        else shutil.which(program, path=environment.get("PATH"))
-    )
-    if path is None:
-        return None
+    path = _path(program, cwd, environment)
+    return None if path is None else _named(path, None)
+
+
+def library_files(program: str, cwd: str, environment: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The same of each file that the program's loader reads before the program begins."""
+    path = _path(program, cwd, environment)
+    loaded = [] if path is None else libraries.loaded(path, environment)
+    return [file for path in loaded if (file := _named(path, None)) is not None]
+
+
+def argument_files(arguments: Sequence[str], cwd: str) -> list[dict[str, Any]]:
+    """The same of each argument that is a file of this host."""
+    paths = dict.fromkeys(os.path.realpath(os.path.join(cwd, text)) for text in arguments if _may_be(text))
+    ours = (path for path in paths if os.path.isfile(path) and not path.startswith(GUEST_TREES))
+    return [file for path in ours if (file := _named(path, MOST_BYTES)) is not None]
+
+
+def _may_be(text: str) -> bool:
+    return text != "" and "\0" not in text
+
+
+def _path(program: str, cwd: str, environment: Mapping[str, str]) -> str | None:
+    if os.sep in program:
+        return os.path.join(cwd, program)
+    return shutil.which(program, path=environment.get("PATH"))
+
+
+def _named(path: str, most: int | None) -> dict[str, Any] | None:
+    """None: there is no such file, or this user may not read it."""
     try:
         with Path(path).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256")
-            return {"path": os.path.realpath(path), "bytes": file.tell(), "sha256": digest.hexdigest()}
+            size = os.fstat(file.fileno()).st_size
+            too_large = most is not None and size > most
+            digest = None if too_large else hashlib.file_digest(file, "sha256").hexdigest()
+            return {"path": os.path.realpath(path), "bytes": size, "sha256": digest}
     except OSError:
         return None

@@ -53,7 +53,7 @@ class RunDirectory:
         return directory
 
     def _clear(self, *, overwrite: bool) -> None:
-        results = (self.config, self.summary, self.series, self.statistics)
+        results = (self.config, self.summary, self.series, self.statistics, self.profile)
         files = (*results, self.partial_summary, self.console)
         found = [file.name for file in files if file.exists()]
         if found and not overwrite:
@@ -63,9 +63,9 @@ class RunDirectory:
                 "or add --overwrite to lose that run"
             )
         # The folder is ours: nobody else writes there.
-        unfinished = self.partial_summary.with_suffix(".unfinished")
-        for stale in (*files, unfinished):
+        for stale in files:
             stale.unlink(missing_ok=True)
+        self.forget_partial_summary()
         for result in files:
             whole_file.remove_leftovers(result)
         self.console.touch()
@@ -91,9 +91,19 @@ class RunDirectory:
         return self.path / "statistics.json"
 
     @property
+    def profile(self) -> Path:
+        """What waits for memory; absent without --profile."""
+        return self.path / "profile.json"
+
+    @property
     def partial_summary(self) -> Path:
         """The model's results so far; gone when the run has ended."""
         return self.path / "summary.partial.json"
+
+    def forget_partial_summary(self) -> None:
+        """Remove it, and what a model that was killed had written of the next one."""
+        for file in (self.partial_summary, self.partial_summary.with_suffix(".unfinished")):
+            file.unlink(missing_ok=True)
 
     def read_partial_summary(self) -> RunResult | None:
         """The model's results so far, if it has left any."""

@@ -54,6 +54,7 @@ def config(request: Request, qemu_version: str) -> dict[str, Any]:
     return {
         "program": _program(request),
         "program_file": _program_file(request),
+        **_files(request),
         "placement": request.program.placement.text,
         "memory_bytes": _memory(request),
         "cpus": request.cpus,
@@ -118,6 +119,15 @@ def _program_file(request: Request) -> dict[str, Any] | None:
     program = request.program
     found = inputs.program_file(program.argv[0], program.cwd, program.environment)
     return None if found is None else found | {"path": _text(found["path"])}
+
+
+def _files(request: Request) -> dict[str, list[dict[str, Any]]]:
+    program = request.program
+    found = {
+        "libraries": inputs.library_files(program.argv[0], program.cwd, program.environment),
+        "input_files": inputs.argument_files(program.argv[1:], program.cwd),
+    }
+    return {key: [file | {"path": _text(file["path"])} for file in files] for key, files in found.items()}
 
 
 def _region(request: Request, region: guest.Region) -> dict[str, Any]:

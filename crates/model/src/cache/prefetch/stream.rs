@@ -11,7 +11,7 @@
 //! Not modelled: lines far ahead that come to the LLC alone; the manual prints no threshold for that.
 
 use super::Wanted;
-use crate::addr::{Hpa, LINE_BYTES, PAGE_BYTES};
+use crate::addr::{Hpa, LINES_PER_PAGE};
 
 /// Accesses in a row before a stream is believed.
 const CONFIRMED: u32 = 2;
@@ -19,8 +19,6 @@ const CONFIRMED: u32 = 2;
 const AT_ONCE: u32 = 2;
 /// An out-of-order core skips and repeats lines of a stream within this [lines].
 const REACH: u64 = 4;
-/// A stream ends with its page.
-const LINES_PER_PAGE: u64 = PAGE_BYTES / LINE_BYTES;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {

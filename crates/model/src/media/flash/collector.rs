@@ -1,0 +1,39 @@
+//! Garbage collection: which block is erased next. A policy is a file of `collector/`.
+
+mod cost_benefit;
+mod greedy;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::geometry::BlockId;
+
+/// How the next block to erase is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Collector {
+    /// the block with the fewest valid units
+    Greedy,
+    /// the block with the best ratio of space gained, by age, to what is copied (Rosenblum and Ousterhout, SOSP 1991)
+    CostBenefit,
+}
+
+/// A block that may be erased.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    pub block: BlockId,
+    /// units that have to be copied
+    pub valid: u32,
+    /// units that hosts and collection have written to the die since the block was last written to
+    pub age: u64,
+}
+
+impl Collector {
+    /// The block to erase next; the first of equals.
+    pub fn choose(self, candidates: impl Iterator<Item = Candidate>, block_units: u32) -> Option<Candidate> {
+        match self {
+            Collector::Greedy => greedy::choose(candidates),
+            Collector::CostBenefit => cost_benefit::choose(candidates, block_units),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What can be wrong with the description of flash.
+
+/// Each with a stable code, its cause, and what is valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FlashError {
+    #[error("FLASH001: `{key}` is {value}; valid: {valid}")]
+    OutOfRange { key: &'static str, value: String, valid: &'static str },
+    #[error(
+        "FLASH002: `over_provisioning` = {share} leaves {spare} of {blocks} blocks of a die without data; valid: {least} \
+         or more, so raise over_provisioning or lower channels x dies"
+    )]
+    TooFewBlocks { share: String, spare: u64, blocks: u64, least: u64 },
+}
+
+impl FlashError {
+    /// `value` is outside what is `valid` for `key`.
+    pub(super) fn out_of_range(key: &'static str, value: impl std::fmt::Display, valid: &'static str) -> Self {
+        FlashError::OutOfRange { key, value: value.to_string(), valid }
+    }
+}

@@ -1,0 +1,80 @@
+//! Answers: what the guest has asked, what it is told, and what is deferred until another vCPU has told what it does next.
+
+use cxlab_access::ring::{Behind, Reply};
+use cxlab_access::{Phase, Vcpu};
+use cxlab_kernel::Time;
+
+use super::{Guest, RecordSource};
+use crate::error::ModelError;
+use crate::machine::Machine;
+use crate::session::reader::Given;
+
+/// Questions by their numbers: the one whose answer the guest waits for, and the last that was answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Questions {
+    pub awaited: u64,
+    pub answered: u64,
+}
+
+impl Questions {
+    fn is_open(self) -> bool {
+        self.awaited > self.answered
+    }
+}
+
+impl<S: RecordSource> Guest<S> {
+    /// Whether the guest waits for an answer: nothing comes before it is given.
+    pub(super) fn waits(&self) -> bool {
+        !self.source.is_recorded_elsewhere() && (self.clock.is_open() || self.syncs.iter().any(|syncs| syncs.is_open()))
+    }
+
+    /// Answer what the guest waits for with: later, when vCPU `lacking` has told what it does next.
+    pub(super) fn put_off(&mut self, machine: &mut Machine, lacking: usize) {
+        let behind = |machine: &Machine, asker: usize, synced| {
+            let at = |index: usize| machine.cores()[index].next_slot();
+            // All that has happened so far was not enough to answer.
+            let asker_ps = at(asker).max(machine.last_event()).as_ps();
+            Behind { vcpu: Vcpu::new(lacking), at_ps: at(lacking).as_ps(), asker_ps, synced }
+        };
+        if self.clock.is_open() {
+            if !self.readers[self.asker].withdraw() {
+                machine.withdraw(self.asker);
+            }
+            self.clock.answered = self.clock.awaited;
+            self.source.put_off(Reply::Clock, self.clock.awaited, behind(machine, self.asker, self.synced[self.asker]));
+        }
+        for index in 0..self.readers.len() {
+            if self.syncs[index].is_open() {
+                let awaited = self.syncs[index].awaited;
+                self.syncs[index].answered = awaited;
+                self.source.put_off(Reply::Sync(Vcpu::new(index)), awaited, behind(machine, index, self.synced[index]));
+            }
+        }
+    }
+
+    pub(super) fn tell(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
+        let mut begins = None;
+        for (index, reader) in self.readers.iter_mut().enumerate() {
+            match reader.take_answer() {
+                None => {}
+                Some(Given::Sync { sequence, ps }) => {
+                    self.synced[index] = Some((sequence, ps));
+                    // One that was put off is asked for no more.
+                    if sequence > self.syncs[index].answered {
+                        self.syncs[index].answered = sequence;
+                        self.source.answer_sync(Vcpu::new(index), sequence, ps)?;
+                    }
+                }
+                Some(Given::Clock { sequence, ps }) => {
+                    self.clock.answered = sequence;
+                    self.committed_ps = ps;
+                    self.source.answer_clock(sequence, ps)?;
+                }
+                Some(Given::Sample { phase, position, keep }) => begins = Some((phase, position, keep)),
+            }
+        }
+        let Some((phase, position, keep)) = begins else { return Ok(()) };
+        self.enter(phase, position, keep, Time::ZERO, machine);
+        if phase == Phase::Warming { self.warm(machine) } else { Ok(()) }
+    }
+}

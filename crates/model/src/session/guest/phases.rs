@@ -1,0 +1,89 @@
+//! Phases of a sampled run: warming, which never reaches the cores, and windows of detail.
+
+use cxlab_access::{Forget, Keep, Phase, Record, Vcpu};
+use cxlab_kernel::Time;
+
+use super::checks::{MOST_TIME, too_long};
+use super::{Guest, RecordSource};
+use crate::error::ModelError;
+use crate::machine::Machine;
+use crate::summary::{Sampling, Summary, Windows};
+
+impl<S: RecordSource> Guest<S> {
+    /// The run told by its windows, and what is known of the sample; `None` of one that was followed in detail from its
+    /// beginning to its end.
+    pub fn sampled(&mut self, machine: &Machine) -> Option<(Summary, Sampling)> {
+        let windows = self.windows.as_ref().filter(|_| self.warming.instructions != [0; 2])?;
+        Some(windows.summary(machine, self.warming.instructions))
+    }
+
+    /// Let caches and predictor see what happens, until there is detail again.
+    pub(super) fn warm(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
+        self.warming_ahead = false;
+        self.warming.begin();
+        while let Some(words) = self.source.words()? {
+            let index = Vcpu::of(words).index();
+            if index < self.readers.len() {
+                if let Some(access) = Record::access_of(words) {
+                    self.check_page(access)?;
+                    self.warming.access(index, access, &self.blocks, machine);
+                    continue;
+                }
+                if Record::block_of(words).is_some_and(|entered| self.warming.enter(index, entered, machine)) {
+                    continue;
+                }
+            }
+            let (index, record) = self.decode(words)?;
+            match record {
+                Record::Cut { instruction } => self.warming.cut(index, instruction),
+                Record::Define { .. } | Record::Page { .. } => {
+                    self.define(record)?;
+                    machine.learn(self.new_pages.drain(..));
+                }
+                Record::Invalidate { forget, .. } => {
+                    if let Forget::Page(page) = forget {
+                        self.check_told(page)?;
+                    }
+                    machine.forget_translations(index, forget);
+                }
+                Record::Device { service_ps } => {
+                    self.check_time(service_ps)?;
+                    self.windows().served(Time::from_ps(service_ps));
+                }
+                Record::Sample { phase, position, keep, idle_ps } => {
+                    self.check_time(idle_ps)?;
+                    self.enter(phase, position, keep, Time::from_ps(idle_ps), machine);
+                    return Ok(());
+                }
+                Record::End => break,
+                _ => return Err(ModelError::Stream { cause: format!("{record:?} stands where nothing is timed") }),
+            }
+        }
+        self.end();
+        Ok(())
+    }
+
+    fn windows(&mut self) -> &mut Windows {
+        self.windows.get_or_insert_default()
+    }
+
+    /// A phase of a sampled run begins.
+    pub(super) fn enter(&mut self, phase: Phase, position: u64, keep: Keep, idle: Time, machine: &Machine) {
+        let warmed = self.warming.instructions;
+        self.windows().enter(phase, position, idle, warmed, machine);
+        self.windows().keep(keep);
+    }
+
+    /// All are idle from where all was committed. Several cores can be idle each by itself, too.
+    pub(super) fn idle(&mut self, until_ps: u64) -> Result<(), ModelError> {
+        if until_ps > MOST_TIME.as_ps() {
+            return Err(too_long(until_ps));
+        }
+        if let Some(windows) = &mut self.windows {
+            windows.all_idle(Time::from_ps(until_ps.saturating_sub(self.committed_ps)));
+        }
+        // Another span may follow this one at once.
+        self.committed_ps = self.committed_ps.max(until_ps);
+        Ok(())
+    }
+}

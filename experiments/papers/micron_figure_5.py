@@ -1,0 +1,79 @@
+"""Micron and AMD (Petrucci et al.), figure 5: pipeline slots that stall, and DRAM bandwidth, by workload.
+
+The text prints three numbers and an order. CloverLeaf's kernels, TPC-H and a support vector machine run
+on a twelfth of the testbed, all memory on DDR5. A slot stalls if no instruction leaves it. DuckDB stands
+for the paper's SQL Server, LIBLINEAR on one thread for Spark's support vector machine.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from statistics import mean
+
+from cxlab import figure, model
+from cxlab.workload import repeats
+
+from experiments import machines, workloads
+from experiments.experiment import Asked, Report
+from experiments.report import PEAK, POINTS, Figures, Row
+from experiments.workloads import Counters
+
+SUBJECT = workloads.subject("euler", "duckdb-tpch", "liblinear-svm")
+MAKES = ("micron/fig5",)
+#: One channel of DDR5-4800 [GB/s]: 4800 MT/s x 8 B.
+CHANNEL = 38.4
+#: Name, workload, its threads, share of slots that stall [%], share of the DRAM's bandwidth [%].
+WORKLOADS: tuple[tuple[str, str, dict[str, str | int], float | None, float | None], ...] = (
+    ("CloverLeaf", "euler", {"threads": 8}, 95.0, None),
+    ("TPC-H", "duckdb-tpch", {"threads": 8}, 100 / 3, 50.0),
+    ("SVM", "liblinear-svm", {}, None, None),
+)
+
+
+def measure(asked: Asked) -> Report:
+    """All three; quick: without TPC-H's larger tables."""
+    machine = machines.cz120_slice()
+    width = int(model.describe("9754-cz120").spec["host"]["core"]["dispatch_width"]["value"])
+    stalled, bandwidths = [], []
+    for place, (name, workload, values, of_slots, of_peak) in enumerate(WORKLOADS, start=1):
+        counted = workloads.Runs(asked, workload, machine, values).models(workloads.share(0))
+
+        def slots(of: Counters) -> float:
+            return 100 * (1 - of.ipc / width)
+
+        stall = repeats.of_values([slots(of) for of in counted])
+        peak = repeats.of_values([100 * of.bandwidth_gb_s / CHANNEL for of in counted])
+        order = place if name != "SVM" else None
+        stalled.append(
+            Row(
+                f"stalled, {name}",
+                of_slots,
+                stall.value,
+                POINTS,
+                rank="stalled",
+                low=stall.low,
+                high=stall.high,
+            )
+        )
+        bandwidths.append(
+            Row(
+                f"bandwidth, {name}",
+                of_peak,
+                peak.value,
+                PEAK,
+                None,
+                False,
+                "bandwidth",
+                peak.low,
+                peak.high,
+                order,
+            )
+        )
+    notes = [
+        f"SVM: no number in the text; stalled: {mean(row.simulated for row in stalled):.0f} % in the mean"
+    ]
+    notes += [workloads.QUICK_NOTE] if asked.quick else []
+    rows = [*stalled, *bandwidths]
+    table = Figures("Micron, figure 5: slots that stall, and the channel's bandwidth", rows, MAKES[0])
+    draw = partial(figure.bars, title="Workloads", y="[%]", pairs=table.pairs())
+    return Report([table], notes, draw)

@@ -1,0 +1,64 @@
+"""Figures of sampled runs: each has an interval that is to be believed, or is not told.
+
+::
+
+    value, its path in the summary --> in `intervals`, not in `too_few_windows_for`? --> value (low .. high)
+                                                                                        else "-"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cxlab.border import Sampling
+
+#: In the place of a figure that too few windows have seen.
+UNTOLD = "-"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of a figure: a number of the summary by its path, times a factor."""
+
+    path: str
+    factor: float = 1.0
+
+
+def _at(intervals: Any, path: str) -> Any:
+    """The ends of a number; of a stage that nothing went through, which the tree does not name, zeros."""
+    keys = path.split(".")
+    for depth, key in enumerate(keys):
+        if not isinstance(intervals, dict):
+            return None
+        if key not in intervals and depth == len(keys) - 1 and "stages_ns" in keys:
+            return (0.0, 0.0)
+        intervals = intervals.get(key)
+    return intervals
+
+
+def interval(sampling: Sampling, terms: Sequence[Term]) -> tuple[float, float] | None:
+    """Where the sum of terms lies; None where too few windows tell of one of them.
+
+    Of several terms it is as wide as if all erred in the worst way together.
+    """
+    low = high = 0.0
+    for term in terms:
+        found = _at(sampling.intervals, term.path)
+        if found is None or term.path in sampling.too_few_windows_for:
+            return None
+        ends = sorted(term.factor * end for end in found)
+        low, high = low + ends[0], high + ends[1]
+    return low, high
+
+
+def told(sampling: Sampling | None, terms: Sequence[Term], value: float, text: Callable[[float], str]) -> str:
+    """The value as text; of a sampled run with its interval, or as untold.
+
+    Without terms it is known exactly.
+    """
+    if sampling is None or not terms:
+        return text(value)
+    ends = interval(sampling, terms)
+    return UNTOLD if ends is None else f"{text(value)} ({text(max(ends[0], 0.0))} .. {text(ends[1])})"

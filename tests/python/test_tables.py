@@ -1,0 +1,48 @@
+"""Tables on a terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from click.testing import CliRunner
+from cxlab import model, output
+from cxlab.cli import cli as cxlab
+from cxlab.cli.machines import command as machines
+from rich.console import Console
+
+
+def test_a_unit_in_brackets_stands_in_the_heading() -> None:
+    """rich takes ``[ns]`` for a style, unless it is told otherwise."""
+    shown = output.table(("node", "latency [ns]", "bandwidth [MB/s]"))
+    shown.add_row("cxl", "284.5", "48,104")
+    written = io.StringIO()
+    Console(file=written, width=120).print(shown)
+    assert "latency [ns]" in written.getvalue()
+    assert "bandwidth [MB/s]" in written.getvalue()
+
+
+def test_the_list_of_machines_has_a_row_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "machine_names", lambda: ["8468v-asic"])
+    said = CliRunner().invoke(machines, [], catch_exceptions=False).output
+    latencies = dict(re.findall(r"^ +(dram|cxl) .*? (\d+) ns ", said, re.MULTILINE))
+    # CXL-DMSim, IV-B: 284 ns to the ASIC card.
+    assert set(latencies) == {"dram", "cxl"}
+    assert float(latencies["cxl"]) == pytest.approx(284, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "plan prices",
+        "plan cost --r-d 10 --r-c 8 --c 2 --dram 512GiB --draws 3",
+        "plan spare-cores --vcpus 64",
+        "machines show 8468v-asic",
+    ],
+)
+def test_plain_lines_fit_80_columns(arguments: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = CliRunner().invoke(cxlab, arguments.split())
+    assert done.exit_code == 0, done.output
+    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
