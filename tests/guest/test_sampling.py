@@ -68,13 +68,27 @@ def test_intervals_cover_the_figures_of_full_detail(full: Ran, folder: Path) -> 
     assert min(covered.values()) >= 4, covered
 
 
-def test_a_short_program_is_exact_where_windows_are_picked_by_its_length(full: Ran, folder: Path) -> None:
-    """Windows lie one behind the other, and nothing is left out."""
-    file = folder / "auto.json"
-    done = replay(str(folder / "trace"), "--sample", "auto", "--json", str(file))
+#: Ten thousand windows, one behind the other: some begin within a string instruction, before its first access or later.
+WITHOUT_GAPS = "detail=1k,warm=0,every=1k"
+
+
+@pytest.mark.parametrize("sample", ["auto", WITHOUT_GAPS])
+def test_a_replay_is_exact_where_windows_lie_one_behind_the_other(full: Ran, folder: Path, sample: str) -> None:
+    """Nothing is left out, and where a window begins moves nothing."""
+    file = folder / "exact.json"
+    done = replay(str(folder / "trace"), "--sample", sample, "--json", str(file))
     assert done.returncode == 0, done.stderr
     exact: dict[str, Any] = json.loads(file.read_bytes())
     assert {key: exact.get(key) for key in SIMULATED} == {key: full.summary.get(key) for key in SIMULATED}
+
+
+def test_a_live_run_is_exact_where_windows_lie_one_behind_the_other(
+    full: Ran, programs: Path, folder: Path
+) -> None:
+    program = [str(programs / "qsort"), "20000"]
+    ran = Cxlab(folder, "all").run(*program, options=["--sample", WITHOUT_GAPS])
+    assert ran.status == 0, ran.stderr
+    assert {key: ran.summary.get(key) for key in SIMULATED} == {key: full.summary.get(key) for key in SIMULATED}
 
 
 def test_a_live_sampled_run_is_the_same_run_again_and_tells_of_the_whole(

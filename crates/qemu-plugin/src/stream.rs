@@ -268,9 +268,15 @@ impl Stream {
         let before = progress.phase();
         let (counts, begins) = progress.repeat(instruction.into(), line, store);
         if let Some(phase) = begins {
+            if before != Phase::Warming {
+                // What it does next stands behind the phase.
+                self.feed.push(vcpu, Record::Cut { instruction });
+            }
             self.follow(vcpu, before, phase);
             self.feed.push(vcpu, Record::Block { block: self.entered, from: instruction });
-            self.feed.forget_touches();
+            if before == Phase::Warming {
+                self.feed.forget_touches();
+            }
         }
         if mode::in_detail() {
             self.warming.in_detail(vcpu, counts, None);

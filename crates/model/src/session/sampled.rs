@@ -104,8 +104,13 @@ impl Sampled {
             let before = self.progress.phase();
             let line = access.physical / LINE_BYTES;
             if let (_, Some(phase)) = self.progress.repeat(access.instruction.into(), line, access.store) {
+                let instruction = access.instruction;
+                if before != Phase::Warming {
+                    // What it does next stands behind the phase.
+                    self.tell(Record::Cut { instruction });
+                }
                 self.follow(before, phase);
-                self.tell(Record::Block { block: self.block, from: access.instruction });
+                self.tell(Record::Block { block: self.block, from: instruction });
             }
         }
         match record {

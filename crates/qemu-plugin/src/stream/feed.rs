@@ -242,7 +242,7 @@ impl Feed {
         std::mem::replace(&mut self.last[usize::from(store)], touched) != touched
     }
 
-    /// Tell the next line of each instruction, whatever was told before.
+    /// Tell the next line of each instruction, whatever was told before: nothing was, where nothing is timed.
     pub fn forget_touches(&mut self) {
         self.last = [None; 2];
     }
