@@ -12,7 +12,7 @@ from pathlib import Path
 #: The packages and files of python/cxlab, floor by floor from the bottom up; a new one gets a place here.
 #: What stands on one floor does not know each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("_model", "border", "error", "asked_machine", "marker", "whole_file"),
+    ("_model", "border", "error", "asked_machine", "elf", "marker", "whole_file"),
     ("output", "sampled"),
     ("model", "figure"),
     ("run.errors",),

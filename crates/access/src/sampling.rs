@@ -112,7 +112,16 @@ impl Progress {
     pub fn new(schedule: Schedule) -> Progress {
         let (phase, left) = schedule.at(0);
         let windows = u64::from(phase == Phase::Measured);
-        Progress { schedule, position: 0, repeated: [None; 2], loaded: None, phase, ends: left, windows, keep: Keep::All }
+        Progress {
+            schedule,
+            position: 0,
+            repeated: [None; 2],
+            loaded: None,
+            phase,
+            ends: left,
+            windows,
+            keep: Keep::All,
+        }
     }
 
     /// Which of the windows so far are kept; told once.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cxlab.top.elf import DATA
+from cxlab.elf import DATA
 from cxlab.top.objects import Loaded
 from cxlab.top.profile import Profile, Touch
 

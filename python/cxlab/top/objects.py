@@ -5,15 +5,15 @@ Nothing in the guest says so. A file of this host is at a base if the executed c
 
 from __future__ import annotations
 
-import re
+import os
 import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cxlab.top.elf import Elf, Symbol
+from cxlab.elf import Elf, Symbol
+from cxlab.run.results import libraries
 from cxlab.top.profile import Profile, Profiled
 
 #: Shorter code can be anywhere [bytes].
@@ -45,40 +45,16 @@ class Loaded:
         return self.elf.symbol_at(address - self.base)
 
 
-def _libraries(file: Path) -> list[Path]:
-    """What the loader would load with a file, by ldd(1)."""
-    try:
-        said = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=False).stdout
-    except OSError:
-        return []
-    return [Path(found) for found in re.findall(r"(?:=> |^\s*)(/\S+) \(0x", said, re.MULTILINE)]
-
-
 def candidates(profiled: Profiled, more: Iterable[Path] = ()) -> list[Elf]:
-    """The program, its interpreter if it is a script, their libraries, and `more`."""
+    """The program, its interpreter if it is a script, what the loader reads for them, and `more`."""
     files = [*more]
     if profiled.argv:
         name = profiled.argv[0]
         found = str(profiled.folder / name) if "/" in name else shutil.which(name)
         if found is not None:
-            files += _with_interpreter(Path(found))
-    every = dict.fromkeys(path for file in files for path in (file, *_libraries(file)))
-    return [elf for path in every if (elf := Elf.read(path)) is not None]
-
-
-def _with_interpreter(program: Path) -> list[Path]:
-    try:
-        with program.open("rb") as opened:
-            line = opened.readline(256)
-    except OSError:
-        return []
-    words = line[2:].split() if line.startswith(b"#!") else []
-    if not words:
-        return [program]
-    interpreter = Path(words[0].decode(errors="replace"))
-    if interpreter.name == "env" and len(words) > 1 and (found := shutil.which(words[1].decode())):
-        interpreter = Path(found)
-    return [interpreter]
+            files.append(Path(found))
+    read = (path for file in files for path in (str(file), *libraries.loaded(str(file), os.environ)))
+    return [elf for path in dict.fromkeys(read) if (elf := Elf.read(Path(path))) is not None]
 
 
 def loaded(profile: Profile, elves: Sequence[Elf]) -> list[Loaded]:

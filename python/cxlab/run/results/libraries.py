@@ -4,7 +4,7 @@
 
     ELF file --> PT_INTERP: its loader       DT_NEEDED: names of libraries, and so on for each of these
     a name   --> RPATH, LD_LIBRARY_PATH, RUNPATH, /etc/ld.so.cache, /lib, /usr/lib
-    #! file  --> its interpreter
+    #! file  --> its interpreter, and the program that env(1) finds
 
 Nothing is executed: ldd(1) starts the program's loader, and a program need not be trusted.
 Not found: what a program loads later (dlopen), LD_PRELOAD, and variants of glibc-hwcaps.
@@ -13,16 +13,15 @@ Not found: what a program loads later (dlopen), LD_PRELOAD, and variants of glib
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-MAGIC = b"\x7fELF\x02\x01"  # 64 bits, little-endian
-#: System V ABI, program header and dynamic section; gABI, DT_RUNPATH
-PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
-DT_NEEDED, DT_STRTAB, DT_RPATH, DT_RUNPATH = 1, 5, 15, 29
+from cxlab.elf import Elf
+
 DEFAULT = (
     *("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"),
     *("/lib64", "/usr/lib64", "/lib", "/usr/lib"),
@@ -36,55 +35,63 @@ CACHE_OF_X86_64 = 0x0303
 MOST_FILES = 2048
 
 
-@dataclass(frozen=True)
-class _Elf:
-    """What the loader looks at."""
-
-    interpreter: str | None
-    needed: tuple[str, ...]
-    rpath: tuple[str, ...]
-    runpath: tuple[str, ...]
-
-
 def loaded(program: str, environment: Mapping[str, str]) -> list[str]:
     """Real paths of what is read to start ``program``, in the order of the loader; without the program."""
-    variable = tuple(p for p in environment.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":") if p)
-    found: dict[str, tuple[str, ...]] = {}
-    queue: list[tuple[str, tuple[str, ...]]] = [(os.path.realpath(program), ())]
+    variable = environment.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
+    search = _Search([folder for folder in variable if folder], environment.get("PATH", os.defpath))
+    found: set[str] = set()
+    order: list[str] = []
+    queue: list[tuple[str, Sequence[str]]] = [(program, ())]
     while queue and len(found) < MOST_FILES:
-        path, inherited = queue.pop(0)
+        file, inherited = queue.pop(0)
+        path = os.path.realpath(file)
         if path in found:
             continue
-        found[path] = inherited
-        queue += [(os.path.realpath(file), paths) for file, paths in _next(path, inherited, variable)]
-    return list(found)[1:]
+        found.add(path)
+        order.append(path)
+        queue += search.next(Path(path), inherited)
+    return order[1:]
 
 
-def _next(
-    path: str, inherited: tuple[str, ...], variable: tuple[str, ...]
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Files that the loader reads because of this one, each with the RPATHs that it inherits."""
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError:
-        return
-    if content.startswith(b"#!"):
-        words = content[2:256].split(b"\n")[0].split()
-        if words:
-            yield os.fsdecode(words[0]), ()
-        return
-    elf = _parse(content, os.path.dirname(path))
-    if elf is None:
-        return
-    if elf.interpreter is not None:
-        yield elf.interpreter, ()
-    # A RUNPATH switches off the RPATHs, its own and those of the files that lead here.
-    old = () if elf.runpath else (*elf.rpath, *inherited)
-    for name in elf.needed:
-        library = _find(name, (*old, *variable, *elf.runpath))
-        if library is not None:
-            yield library, (*elf.rpath, *inherited)
+@dataclass(frozen=True)
+class _Search:
+    """Where a program's environment has its files looked for."""
+
+    #: folders of LD_LIBRARY_PATH
+    variable: Sequence[str]
+    #: PATH
+    programs: str
+
+    def next(self, path: Path, inherited: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+        """Files that are read because of this one, each with the RPATHs that it inherits."""
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return
+        if content.startswith(b"#!"):
+            yield from ((program, ()) for program in self._interpreters(content))
+            return
+        elf = Elf.of(path, content)
+        if elf is None:
+            return
+        asked = elf.asked
+        if asked.interpreter is not None:
+            yield asked.interpreter, ()
+        # A RUNPATH switches off the RPATHs, its own and those of the files that lead here.
+        old = () if asked.runpath else (*asked.rpath, *inherited)
+        for name in asked.needed:
+            library = _find(name, (*old, *self.variable, *asked.runpath))
+            if library is not None:
+                yield library, (*asked.rpath, *inherited)
+
+    def _interpreters(self, content: bytes) -> Iterator[str]:
+        """What a script names in its first line, and what env(1) finds for it."""
+        words = [os.fsdecode(word) for word in content[2:256].split(b"\n")[0].split()]
+        yield from words[:1]
+        if len(words) > 1 and os.path.basename(words[0]) == "env":
+            program = shutil.which(words[1], path=self.programs)
+            if program is not None:
+                yield program
 
 
 def _find(name: str, folders: Sequence[str]) -> str | None:
@@ -120,45 +127,6 @@ def _cache() -> dict[str, str]:
     except (struct.error, ValueError):
         return {}
     return known
-
-
-def _parse(content: bytes, origin: str) -> _Elf | None:
-    """None: no program of 64 bits, or a damaged one."""
-    if not content.startswith(MAGIC):
-        return None
-    try:
-        table, size, count = (
-            struct.unpack_from("<Q", content, 32)[0],
-            *struct.unpack_from("<HH", content, 54),
-        )
-        headers = [struct.unpack_from("<IIQQQQQQ", content, table + size * n) for n in range(count)]
-        interpreter = next((_text(content, h[2]) for h in headers if h[0] == PT_INTERP), None)
-        entries = [entry for h in headers if h[0] == PT_DYNAMIC for entry in _dynamic(content, h[2], h[5])]
-        strings = next((value for tag, value in entries if tag == DT_STRTAB), 0)
-        place = next(
-            (h[2] + strings - h[3] for h in headers if h[0] == PT_LOAD and h[3] <= strings < h[3] + h[5]), 0
-        )
-        words = {
-            wanted: [_text(content, place + value) for tag, value in entries if tag == wanted]
-            for wanted in (DT_NEEDED, DT_RPATH, DT_RUNPATH)
-        }
-    except (struct.error, ValueError):
-        return None
-    rpath, runpath = (_folders(words[tag], origin) for tag in (DT_RPATH, DT_RUNPATH))
-    return _Elf(interpreter, tuple(words[DT_NEEDED]), rpath, runpath)
-
-
-def _dynamic(content: bytes, offset: int, size: int) -> Iterator[tuple[int, int]]:
-    for place in range(offset, offset + size - 15, 16):
-        tag, value = struct.unpack_from("<qQ", content, place)
-        if tag == 0:
-            return
-        yield tag, value
-
-
-def _folders(lists: Sequence[str], origin: str) -> tuple[str, ...]:
-    words = (folder for text in lists for folder in text.split(":") if folder)
-    return tuple(folder.replace("${ORIGIN}", origin).replace("$ORIGIN", origin) for folder in words)
 
 
 def _text(content: bytes, place: int) -> str:
