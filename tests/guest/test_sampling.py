@@ -72,7 +72,7 @@ def test_intervals_cover_the_figures_of_full_detail(full: Ran, folder: Path) -> 
     assert min(covered.values()) >= 4, covered
 
 
-#: Ten thousand windows, one behind the other: some begin within a string instruction, before its first access.
+#: Ten thousand windows, one behind the other. Some begin within a string instruction.
 WITHOUT_GAPS = "detail=1k,warm=0,every=1k"
 
 
