@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Page record: id 7 = a 4 KiB page, its walk reads PML4E, PDPTE, PDE, PTE at these addresses      once
+//!                id 4 is replaced: no later record names it
 //!   Access record: line, id 7, low bits of the page's number                                        every time
 //! ```
 //!

@@ -182,8 +182,9 @@ pub enum Record {
     Settle { sequence: u64 },
     /// A region of detail begins or ends.
     Mark { marker: Marker },
-    /// A page that accesses will name; a payload of its [`Mapping`]'s entries follows.
-    Page { page: PageId, size: PageSize, pcid: u16, global: bool, upper: bool, reads: u8 },
+    /// A page that accesses will name; a payload of its [`Mapping`]'s entries follows. No later record names the page that
+    /// it replaces.
+    Page { page: PageId, size: PageSize, pcid: u16, global: bool, upper: bool, reads: u8, replaces: Option<PageId> },
     /// The instruction invalidates translations: mov to CR3 or CR4, invlpg, invpcid.
     Invalidate { instruction: u16, forget: Forget },
     /// A phase of a sampled run begins, at this position of its schedule (below 2^42); in the one before, where nothing
@@ -243,13 +244,17 @@ mod kind {
 impl Record {
     /// The record that tells a page's mapping, and the bytes behind it.
     #[must_use]
-    pub fn of_page(page: PageId, mapping: &Mapping) -> (Record, [u8; MAPPING_RECORDS * RECORD_BYTES]) {
+    pub fn of_page(
+        page: PageId,
+        mapping: &Mapping,
+        replaces: Option<PageId>,
+    ) -> (Record, [u8; MAPPING_RECORDS * RECORD_BYTES]) {
         let Mapping { size, pcid, global, upper, reads, entries } = *mapping;
         let mut bytes = [0; MAPPING_RECORDS * RECORD_BYTES];
         for (place, entry) in bytes.chunks_exact_mut(8).zip(entries) {
             place.copy_from_slice(&entry.to_le_bytes());
         }
-        (Record::Page { page, size, pcid, global, upper, reads }, bytes)
+        (Record::Page { page, size, pcid, global, upper, reads, replaces }, bytes)
     }
 
     /// As a record of `vcpu`.
@@ -282,8 +287,9 @@ impl Record {
             Record::Cut { instruction } => [kind::CUT | u64::from(instruction) << 8, 0],
             Record::Halt => [kind::HALT, 0],
             Record::Wake { woken } => [kind::WAKE | u64::from(woken.0) << 8, 0],
-            Record::Page { page, size, pcid, global, upper, reads } => {
-                let space = u64::from(pcid) << 32 | u64::from(global) << 44;
+            Record::Page { page, size, pcid, global, upper, reads, replaces } => {
+                let replaced = replaces.map_or(0, |page| u64::from(page.0.get()));
+                let space = replaced | u64::from(pcid) << 32 | u64::from(global) << 44;
                 [
                     kind::PAGE | u64::from(page.0.get()) << 8,
                     space | (size as u64) << 45 | u64::from(reads) << 47 | u64::from(upper) << 50,
@@ -328,6 +334,8 @@ impl Record {
                 global: second >> 44 & 1 == 1,
                 reads: (second >> 47 & 7) as u8,
                 upper: second >> 50 & 1 == 1,
+                // Traces of a CXLab that replaced no page have 0 here.
+                replaces: NonZeroU32::new(second as u32).map(PageId),
             },
             kind::INVALIDATE => {
                 Record::Invalidate { instruction: (first >> 8) as u16, forget: Forget::decode(second)? }

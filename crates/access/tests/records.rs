@@ -39,9 +39,16 @@ fn any_record() -> impl Strategy<Value = Record> {
         Just(Record::Halt),
         (0..Vcpu::MOST).prop_map(|woken| Record::Wake { woken: Vcpu::new(woken) }),
         Just(Record::Mark { marker: Marker::ProgramStart }),
-        (any_id(), any_size(), 0u16..1 << 12, any::<bool>(), any::<bool>(), 2u8..6).prop_map(
-            |(page, size, pcid, global, upper, reads)| Record::Page { page, size, pcid, global, upper, reads }
-        ),
+        (any_id(), any_size(), 0u16..1 << 12, any::<bool>(), any::<bool>(), 2u8..6, proptest::option::of(any_id()))
+            .prop_map(|(page, size, pcid, global, upper, reads, replaces)| Record::Page {
+                page,
+                size,
+                pcid,
+                global,
+                upper,
+                reads,
+                replaces
+            }),
         (0u16..512, forget).prop_map(|(instruction, forget)| Record::Invalidate { instruction, forget }),
         (
             prop_oneof![Just(Phase::Warming), Just(Phase::Detailed), Just(Phase::Measured)],
@@ -70,7 +77,7 @@ fn any_page() -> impl Strategy<Value = Page> {
 fn a_page_is_told_with_the_entries_that_a_walk_reads() {
     let entries = [0x1000, 0x2008, 0x3010, 0x4018, 0];
     let mapping = Mapping { size: PageSize::Kib4, pcid: 3, global: false, upper: false, reads: 4, entries };
-    let (record, bytes) = Record::of_page(PageId(NonZeroU32::MIN), &mapping);
+    let (record, bytes) = Record::of_page(PageId(NonZeroU32::MIN), &mapping, None);
     assert_eq!(record.payload_records() * RECORD_BYTES, bytes.len());
     assert_eq!(Mapping::entries_of(&bytes), Some(entries));
 }

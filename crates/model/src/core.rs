@@ -388,7 +388,7 @@ impl Core {
             Step::Invalidate { forget } => {
                 // Other cores' events may have passed while this core waited for its commits.
                 self.front.advance_to(self.commit.now());
-                self.translation.forget(forget, |page| uncore.mapping(page));
+                self.translation.forget(forget);
             }
             Step::Sample { phase: Phase::Warming, .. } if !self.window.all_committed() => {
                 self.in_hand = Some(step);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cxlab_access::PageId;
 use cxlab_access::trace::TraceError;
 use cxlab_kernel::{Time, order};
 
@@ -46,6 +47,13 @@ impl ModelError {
         let order::Broken { what, had_come_ps, came_ps, count } = order::broken()?;
         let (had_come, came) = (Time::from_ps(had_come_ps), Time::from_ps(came_ps));
         Some(ModelError::TimeWentBack { what, had_come, came, count })
+    }
+
+    /// A stream names a page that it has replaced by another.
+    #[cold]
+    #[must_use]
+    pub fn replaced(page: PageId) -> ModelError {
+        ModelError::Stream { cause: format!("page {} is named after another has replaced it", page.0) }
     }
 
     /// The stable code, such as `CFG002`.

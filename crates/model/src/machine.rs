@@ -23,6 +23,7 @@ use std::collections::VecDeque;
 
 use cxlab_kernel::statistic::Entry;
 use cxlab_kernel::{EventQueue, Time, order};
+use rustc_hash::FxHashMap;
 
 use crate::config::{HostSpec, MachineSpec};
 use crate::core::{Core, Pause};
@@ -33,7 +34,7 @@ use crate::home::{self, AddressRange, NodeStats, Region, SocketLinkStats, StageT
 use crate::media::Memory;
 use crate::media::dram::ChannelStats;
 use crate::request::{CoreId, NodeId, Op, Request, RequestKey};
-use crate::translation::PageTables;
+use crate::translation::{PageId, PageTables};
 
 pub use core_loads::CoreLoads;
 pub use retraining::Retraining;
@@ -65,6 +66,8 @@ pub struct Machine {
     timeline: Option<Box<Timeline>>,
     /// the loads of each core that reached a memory: how many, and where their time went
     loads: Vec<CoreLoads>,
+    /// a page that a warming access named, and that is not there
+    missing_page: Option<PageId>,
     shared: Shared,
 }
 
@@ -126,10 +129,11 @@ impl Machine {
         let (home, fabric) = build::memory_system(&spec, cores.len() as u16, ranges, regions).map_err(inconsistent)?;
         let pauses = vec![Pause::Behind; cores.len()];
         let loads = vec![CoreLoads::default(); cores.len()];
-        let tables = PageTables::Told(Vec::new());
+        let tables = PageTables::Told(FxHashMap::default());
         let shared = Shared { queue: EventQueue::new(), home, fabric, tables };
         let ready = (0..cores.len()).collect();
-        Ok(Machine { cores, pauses, ready, since: Time::ZERO, until: None, timeline: None, loads, shared, spec })
+        let (since, until, timeline, missing_page) = (Time::ZERO, None, None, None);
+        Ok(Machine { cores, pauses, ready, since, until, timeline, loads, missing_page, shared, spec })
     }
 
     /// Run each core on its feed until all have ended; `look` sees the machine at sync points.

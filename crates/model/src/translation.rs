@@ -12,12 +12,14 @@
 //! Source: Intel SDM vol. 3, 4.10; what each processor has is in its host file.
 
 mod array;
+mod scope;
 mod spec;
 mod tables;
 mod tlb;
 
 pub use array::Array;
 pub use cxlab_access::{Forget, Mapping, Page, PageId, PageSize};
+pub use scope::Scope;
 pub use spec::{ArraySpec, TlbSpec};
 pub use tables::{AddressSpace, LaidTables, PageTables};
 pub use tlb::Tlb;

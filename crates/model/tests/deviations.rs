@@ -9,7 +9,7 @@ use cxlab_kernel::Time;
 use cxlab_model::MachineSpec;
 use cxlab_model::fact::Sourced;
 use cxlab_model::summary::Summary;
-use cxlab_model::translation::{Page, PageId, PageSize, Tlb};
+use cxlab_model::translation::{Page, PageId, PageSize, Scope, Tlb};
 use support::{GIB, load, machine_of, run, run_on};
 
 #[test]
@@ -43,7 +43,7 @@ fn mod_3_sets_of_a_tlb_are_chosen_by_low_bits() {
         let id = PageId(NonZeroU32::new(number + 1).unwrap());
         Page::new(id, PageSize::Kib4, u64::from(number) * 128)
     };
-    (0..64).for_each(|number| tlb.fill(page(number), false, Time::ZERO));
+    (0..64).for_each(|number| tlb.fill(page(number), Scope::default(), false, Time::ZERO));
     assert_eq!((0..64).filter(|number| tlb.second(page(*number)).is_some()).count(), 16);
 }
 

@@ -11,9 +11,7 @@ use cxlab_model::addr::Hpa;
 use cxlab_model::fact::Sourced;
 use cxlab_model::feed::{LineAccess, Step};
 use cxlab_model::summary::{Counters, Part};
-use cxlab_model::translation::{
-    AddressSpace, Array, ArraySpec, Forget, Mapping, Page, PageId, PageSize, PageTables, Tlb,
-};
+use cxlab_model::translation::{AddressSpace, Array, ArraySpec, Forget, Mapping, Page, PageId, PageSize, Scope, Tlb};
 use cxlab_model::{Machine, MachineSpec};
 use proptest::prelude::*;
 use support::{GIB, Script, load, machine};
@@ -237,12 +235,12 @@ fn global_pages_stay_when_spaces_are_forgotten() {
     let spec = MachineSpec::load("8468v-asic").unwrap().host.tlb;
     let mapping =
         |pcid, global| Mapping { size: PageSize::Kib4, pcid, global, upper: false, reads: 4, entries: [0; 5] };
-    let tables = PageTables::Told(vec![mapping(1, false), mapping(1, true), mapping(2, false)]);
+    let mappings = [mapping(1, false), mapping(1, true), mapping(2, false)];
     let page = |id: u32| Page::new(PageId(NonZeroU32::new(id).unwrap()), PageSize::Kib4, u64::from(id));
     let stay = |forget| {
         let mut tlb = Tlb::new(&spec);
-        (1..=3).for_each(|id| tlb.fill(page(id), false, Time::ZERO));
-        tlb.forget(forget, |page| tables.mapping(page));
+        (1..).zip(&mappings).for_each(|(id, mapping)| tlb.fill(page(id), Scope::of(mapping), false, Time::ZERO));
+        tlb.forget(forget);
         (1..=3).filter(|id| tlb.first(page(*id), false).is_some()).collect::<Vec<_>>()
     };
     assert_eq!(stay(Forget::Spaces), [2]);
@@ -296,14 +294,14 @@ proptest! {
                     prop_assert_eq!(array.find(page).is_some(), place.is_some());
                     match place {
                         Some(place) => drop(list.remove(place)),
-                        None => array.insert(page, Time::ZERO),
+                        None => array.insert(page, Scope::default(), Time::ZERO),
                     }
                     list.push_front(id);
                     list.truncate(WAYS);
                 }
                 Told::Forget { number } => {
                     let id = 1 + number as u32 * 2;
-                    array.retain(|page| page.0.get() != id);
+                    array.retain(|page, _| page.0.get() != id);
                     lists.iter_mut().for_each(|list| list.retain(|held| *held != id));
                 }
             }

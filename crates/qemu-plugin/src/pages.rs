@@ -8,12 +8,20 @@
 //!
 //! What the guest invalidates is looked up anew and keeps its id if it is mapped as before. The upper half of the address
 //! space is taken to be the same in all spaces, as Linux has it; an access whose frame is another one is looked up anew in
-//! any case. Not told: access rights, accessed and dirty bits. Source: Intel SDM vol. 3, 4.5 and 4.10.
+//! any case. The table keeps [`MOST_TOLD`] pages: memory does not grow with the pages that a guest has ever mapped, neither
+//! here nor in the model. Not told: access rights, accessed and dirty bits. Source: Intel SDM vol. 3, 4.5 and 4.10.
+
+mod slots;
+mod table;
+mod told;
 
 use std::num::NonZeroU32;
 
 use cxlab_access::{Forget, Mapping, Page, PageId, PageSize};
-use rustc_hash::FxHashMap;
+
+use self::slots::Slots;
+use self::table::Table;
+use self::told::{Key, Owner, Told};
 
 /// Bits of an entry, and of CR3, that hold an address (Intel SDM vol. 3, table 4-12).
 const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
@@ -28,8 +36,8 @@ const FIVE_LEVELS: u64 = 1 << 12;
 const HAS_PCIDS: u64 = 1 << 17;
 /// In what is moved to CR3: keep what is cached of the space.
 const KEEPS: u64 = 1 << 63;
-/// Slots of each size of pages.
-const SLOTS: usize = 4096;
+/// Pages that the model knows at most: 1 GiB in pages of 4 KiB, more than a hundred times what a TLB holds.
+const MOST_TOLD: usize = 1 << 18;
 
 /// What selects a vCPU's page tables.
 #[derive(Clone, Copy, Debug)]
@@ -39,54 +47,20 @@ struct Space {
     cr4: u64,
 }
 
-/// Whose a page is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Owner {
-    /// the kernel's half, the same in all spaces
-    All,
-    /// by its CR3
-    Space(u64),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    owner: Owner,
-    shift: u32,
-    /// virtual address above the shift
-    number: u64,
-}
-
-/// A page that the model knows.
-#[derive(Clone, Copy, Debug)]
-struct Told {
-    key: Key,
-    page: Page,
-    /// physical address above the shift
-    frame: u64,
-    /// of the guest's invalidations when it was looked up; `None` after its own
-    looked_up: Option<u64>,
-}
-
-impl Told {
-    /// Whether it still says where `address` leads.
-    #[inline]
-    fn translates(&self, owner: Owner, address: u64, physical: u64, now: u64) -> bool {
-        let shift = self.key.shift;
-        self.key.number == address >> shift
-            && self.frame == physical >> shift
-            && self.key.owner == owner
-            && self.looked_up == Some(now)
-    }
+/// A page that the model has yet to be told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct News {
+    pub mapping: Mapping,
+    /// a page that no later record names
+    pub replaces: Option<PageId>,
 }
 
 /// What has been told.
 pub struct Pages {
     /// of each vCPU; `None` until it is asked for
     spaces: Vec<Option<Space>>,
-    /// last pages used, 4 KiB and larger ones, by the low bits of their numbers
-    small: Box<[Option<Told>]>,
-    large: Box<[Option<Told>]>,
-    told: FxHashMap<Key, (Told, Mapping)>,
+    slots: Slots,
+    table: Table,
     /// invalidations of more than a page so far
     invalidations: u64,
     /// ids given
@@ -99,20 +73,14 @@ fn owner(space: Space, address: u64) -> Owner {
     if address >> 63 == 1 { Owner::All } else { Owner::Space(space.cr3) }
 }
 
-fn slot(number: u64) -> usize {
-    number as usize & (SLOTS - 1)
-}
-
 impl Pages {
     pub fn new(vcpus: usize) -> Pages {
-        Pages {
-            spaces: vec![None; vcpus],
-            small: vec![None; SLOTS].into(),
-            large: vec![None; SLOTS].into(),
-            told: FxHashMap::default(),
-            invalidations: 0,
-            ids: 0,
-        }
+        Pages::with_room(vcpus, MOST_TOLD)
+    }
+
+    fn with_room(vcpus: usize, most: usize) -> Pages {
+        let (slots, table) = (Slots::new(), Table::new(most));
+        Pages { spaces: vec![None; vcpus], slots, table, invalidations: 0, ids: 0 }
     }
 
     /// Detail begins: what happened to page tables before was not seen.
@@ -132,7 +100,7 @@ impl Pages {
         self.spaces[vcpu] = Some(Space { cr3: cr3 & !KEEPS, cr4 });
     }
 
-    /// The page through which `address` led to `physical`, and its mapping if the model has yet to be told. `None` if the
+    /// The page through which `address` led to `physical`, and its news if the model has yet to be told. `None` if the
     /// page tables in `memory`, which reads eight bytes, say otherwise by now.
     #[inline]
     pub fn find(
@@ -141,15 +109,11 @@ impl Pages {
         address: u64,
         physical: u64,
         memory: impl Fn(u64) -> u64,
-    ) -> Option<(Page, Option<Mapping>)> {
+    ) -> Option<(Page, Option<News>)> {
         let space = self.spaces[vcpu]?;
         let owner = owner(space, address);
-        for (slots, size) in [(&self.small, PageSize::Kib4), (&self.large, PageSize::Mib2)] {
-            if let Some(told) = &slots[slot(address >> size.shift())]
-                && told.translates(owner, address, physical, self.invalidations)
-            {
-                return Some((told.page, None));
-            }
+        if let Some(told) = self.slots.find(owner, address, physical, self.invalidations) {
+            return Some((told.page, None));
         }
         self.look_further(space, address, physical, memory)
     }
@@ -160,15 +124,15 @@ impl Pages {
         address: u64,
         physical: u64,
         memory: impl Fn(u64) -> u64,
-    ) -> Option<(Page, Option<Mapping>)> {
+    ) -> Option<(Page, Option<News>)> {
         let owner = owner(space, address);
         for size in PageSize::ALL {
             let shift = size.shift();
             let key = Key { owner, shift, number: address >> shift };
-            if let Some((told, _)) = self.told.get(&key).copied()
+            if let Some((told, _)) = self.table.find(&key)
                 && told.translates(owner, address, physical, self.invalidations)
             {
-                self.use_slot(told, address);
+                self.slots.put(*told, address);
                 return Some((told.page, None));
             }
         }
@@ -178,24 +142,20 @@ impl Pages {
             return None;
         }
         let key = Key { owner, shift, number: address >> shift };
-        let before = self.told.get(&key).filter(|(told, before)| *before == mapping && told.frame == frame);
-        let (page, news) = match before {
-            Some((told, _)) => (told.page, None),
-            None => (self.new_page(mapping.size, key.number), Some(mapping)),
-        };
-        let told = Told { key, page, frame, looked_up: Some(self.invalidations) };
-        self.told.insert(key, (told, mapping));
-        self.use_slot(told, address);
-        Some((page, news))
-    }
-
-    fn use_slot(&mut self, told: Told, address: u64) {
-        let (slots, size) = match told.page.size() {
-            PageSize::Kib4 => (&mut self.small, PageSize::Kib4),
-            // A page of 1 GiB takes a slot for each part of it that is used.
-            PageSize::Mib2 | PageSize::Gib1 => (&mut self.large, PageSize::Mib2),
-        };
-        slots[slot(address >> size.shift())] = Some(told);
+        let looked_up = Some(self.invalidations);
+        if let Some((told, before)) = self.table.find(&key)
+            && *before == mapping
+            && told.frame == frame
+        {
+            told.looked_up = looked_up;
+            self.slots.put(*told, address);
+            return Some((told.page, None));
+        }
+        let page = self.new_page(mapping.size, key.number);
+        let told = Told { key, page, frame, looked_up };
+        // It has a slot when it is used again: what is used once is the first to leave.
+        let replaces = self.table.insert(told, mapping, &mut self.slots);
+        Some((page, Some(News { mapping, replaces })))
     }
 
     fn new_page(&mut self, size: PageSize, number: u64) -> Page {
@@ -231,13 +191,13 @@ impl Pages {
     /// The page of `address` is invalidated in the vCPU's space.
     pub fn forget_page(&mut self, vcpu: usize, address: u64) -> Option<Forget> {
         let owner = owner(self.spaces[vcpu]?, address);
-        self.small[slot(address >> PageSize::Kib4.shift())] = None;
-        self.large[slot(address >> PageSize::Mib2.shift())] = None;
+        self.slots.empty(address);
         let key = |size: PageSize| Key { owner, shift: size.shift(), number: address >> size.shift() };
         let mut forget = Forget::Tables;
         for size in PageSize::ALL {
-            if let Some((told, _)) = self.told.get_mut(&key(size)) {
+            if let Some((told, _)) = self.table.find(&key(size)) {
                 told.looked_up = None;
+                self.slots.take(told);
                 forget = Forget::Page(told.page.id);
             }
         }
@@ -279,13 +239,15 @@ fn walk(space: Space, address: u64, memory: impl Fn(u64) -> u64) -> Option<(Mapp
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{HashMap, HashSet};
+
     use super::*;
 
     const TABLES: u64 = 0x10_0000;
     const WRITABLE: u64 = 2;
 
     /// Tables of four levels at 1 MiB, one after the other, for the first GiB of the lower half.
-    struct Memory(FxHashMap<u64, u64>);
+    struct Memory(HashMap<u64, u64>);
 
     impl Memory {
         fn new() -> Memory {
@@ -318,7 +280,7 @@ mod tests {
         let (mut memory, mut pages) = (Memory::new(), pages());
         memory.map_4k(0x3000, 0x7000);
         let (page, news) = pages.find(0, 0x3008, 0x7008, |at| memory.read(at)).unwrap();
-        let mapping = news.unwrap();
+        let mapping = news.unwrap().mapping;
         assert_eq!((page.size(), page.low(), mapping.reads), (PageSize::Kib4, 3, 4));
         assert_eq!(mapping.entries[..4], [TABLES, TABLES + 0x1000, TABLES + 0x2000, TABLES + 0x3000 + 3 * 8]);
         assert_eq!(pages.find(0, 0x3ff8, 0x7ff8, |at| memory.read(at)), Some((page, None)));
@@ -329,7 +291,7 @@ mod tests {
         let (mut memory, mut pages) = (Memory::new(), pages());
         memory.map_2m(0x20_0000, 0x4000_0000);
         let (page, news) = pages.find(0, 0x20_0000, 0x4000_0000, |at| memory.read(at)).unwrap();
-        assert_eq!((page.size(), news.unwrap().reads), (PageSize::Mib2, 3));
+        assert_eq!((page.size(), news.unwrap().mapping.reads), (PageSize::Mib2, 3));
         assert_eq!(pages.find(0, 0x3f_f000, 0x401f_f000, |at| memory.read(at)), Some((page, None)));
     }
 
@@ -363,11 +325,57 @@ mod tests {
         pages.enter(0, TABLES | 1, HAS_PCIDS);
         memory.map_4k(0x3000, 0x7000);
         let (first, news) = pages.find(0, 0x3000, 0x7000, |at| memory.read(at)).unwrap();
-        assert_eq!(news.unwrap().pcid, 1);
+        assert_eq!(news.unwrap().mapping.pcid, 1);
         assert_eq!(pages.move_to_cr3(0, TABLES | 2 | KEEPS), None);
         let (second, _) = pages.find(0, 0x3000, 0x7000, |at| memory.read(at)).unwrap();
         assert!(first.id != second.id);
         assert_eq!(pages.move_to_cr3(0, TABLES | 1), Some(Forget::Space { pcid: 1 }));
         assert_eq!(pages.find(0, 0x3000, 0x7000, |at| memory.read(at)), Some((first, None)));
+    }
+
+    #[test]
+    fn a_guest_that_maps_pages_without_end_leaves_as_many_as_there_is_room_for() {
+        const ROOM: usize = 64;
+        let mut pages = Pages::with_room(1, ROOM);
+        pages.enter(0, TABLES, 0);
+        let (mut memory, mut live, mut most) = (Memory::new(), HashSet::new(), 0);
+        let mut random = 1u64;
+        for turn in 0..200_000u64 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let address = (random >> 33) % 512 * 4096;
+            let physical = (1 << 30) + (turn % 1000) * 4096;
+            memory.map_4k(address, physical);
+            if turn % 3 == 0 {
+                pages.forget_page(0, address);
+            }
+            let (page, news) = pages.find(0, address, physical, |at| memory.read(at)).unwrap();
+            match news {
+                Some(News { replaces, .. }) => {
+                    if let Some(replaced) = replaces {
+                        assert!(live.remove(&replaced), "{replaced:?} is replaced twice");
+                    }
+                    assert!(live.insert(page.id), "{page:?} is told twice");
+                }
+                None => assert!(live.contains(&page.id), "{page:?} is named after it was replaced"),
+            }
+            if let Some(Forget::Page(page)) = pages.forget_page(0, random % 512 * 4096) {
+                assert!(live.contains(&page), "{page:?} is forgotten after it was replaced");
+            }
+            most = most.max(live.len());
+        }
+        assert_eq!(most, ROOM);
+    }
+
+    #[test]
+    fn a_page_in_use_stays_where_others_come_and_go() {
+        let (mut memory, mut pages) = (Memory::new(), Pages::with_room(1, 8));
+        pages.enter(0, TABLES, 0);
+        memory.map_4k(0x3000, 0x7000);
+        let (page, _) = pages.find(0, 0x3000, 0x7000, |at| memory.read(at)).unwrap();
+        for number in 4..500u64 {
+            memory.map_4k(number << 12, 1 << 30);
+            pages.find(0, number << 12, 1 << 30, |at| memory.read(at)).unwrap();
+            assert_eq!(pages.find(0, 0x3000, 0x7000, |at| memory.read(at)), Some((page, None)), "{number}");
+        }
     }
 }

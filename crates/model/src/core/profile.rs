@@ -10,7 +10,6 @@
 //! are told apart less finely. Where a thread is taken off its core, the calls above a return are those of another one until
 //! a return fits again. Not modelled: lines that only stores wait for.
 
-use cxlab_access::Mapping;
 use cxlab_kernel::Time;
 use rustc_hash::FxHashMap;
 
@@ -255,10 +254,12 @@ impl Core {
         let Some(profile) = &mut self.profile else { return };
         profile.begin(row, instruction);
         for page in accesses.iter().filter_map(|access| access.page) {
-            if profile.is_new(page.id) {
-                let Mapping { size, .. } = uncore.mapping(page.id);
-                let touch = FirstTouch { at, site: profile.now, bytes: 1 << size.shift() };
-                profile.touched.entry(uncore.mapping(page.id).address()).or_insert(touch);
+            // Of a page that is not there its translation says so.
+            if profile.is_new(page.id)
+                && let Some(mapping) = uncore.mapping(page.id)
+            {
+                let touch = FirstTouch { at, site: profile.now, bytes: 1 << mapping.size.shift() };
+                profile.touched.entry(mapping.address()).or_insert(touch);
             }
         }
     }
@@ -303,7 +304,7 @@ impl Core {
         let span = self.window.touched(row).lines;
         let access = (0..).map_while(|index| self.lines.get(span, index)).find(wanted)?;
         let page = access.page?;
-        Some(uncore.mapping(page.id).address() | within(access.address, page.size().shift()))
+        Some(uncore.mapping(page.id)?.address() | within(access.address, page.size().shift()))
     }
 }
 

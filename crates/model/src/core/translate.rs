@@ -19,7 +19,7 @@ use crate::addr::Hpa;
 use crate::error::ModelError;
 use crate::feed::LineAccess;
 use crate::request::Op;
-use crate::translation::{Forget, Mapping, Page, PageId, Tlb};
+use crate::translation::{Forget, Mapping, Page, Scope, Tlb};
 
 statistics! {
     /// What a core's translation tells.
@@ -104,26 +104,32 @@ impl Translation {
     }
 
     /// Forget what the guest has invalidated.
-    pub fn forget(&mut self, forget: Forget, mapping: impl Fn(PageId) -> Mapping) {
+    pub fn forget(&mut self, forget: Forget) {
         self.stats.invalidations.increment();
-        self.tlb.forget(forget, mapping);
+        self.tlb.forget(forget);
     }
 
     /// An access finds its page, as if at `at`: the entries of the page tables that it reads for it, if any.
-    pub fn warm(&mut self, page: Page, store: bool, mapping: impl FnOnce() -> Mapping, at: Time) -> Option<Entries> {
+    pub fn warm(
+        &mut self,
+        page: Page,
+        store: bool,
+        mapping: impl FnOnce() -> Option<Mapping>,
+        at: Time,
+    ) -> Option<Entries> {
         if self.tlb.first(page, store).is_some() {
             return None;
         }
-        if self.tlb.second(page).is_some() {
-            self.tlb.promote(page, store, at);
+        if let Some((_, scope)) = self.tlb.second(page) {
+            self.tlb.promote(page, scope, store, at);
             return None;
         }
-        let mapping = mapping();
+        let mapping = mapping()?;
         let entries = self.tlb.first_read(&mapping)..usize::from(mapping.reads);
         for read in entries.clone() {
             self.tlb.has_read(&mapping, read);
         }
-        self.tlb.fill(page, store, at);
+        self.tlb.fill(page, Scope::of(&mapping), store, at);
         Some((mapping, entries))
     }
 
@@ -154,14 +160,26 @@ impl Translation {
 
     /// The walk at this place has ended at `at`; who waited for it is still there.
     fn end(&mut self, place: usize, at: Time) {
-        let Walk { page, store, asked, ref mut state, .. } = self.walks[place];
+        let Walk { page, ref mapping, store, asked, ref mut state, .. } = self.walks[place];
         *state = State::Over;
-        self.tlb.fill(page, store, at);
+        self.tlb.fill(page, Scope::of(mapping), store, at);
         self.stats.walk_latency.record(at - asked);
     }
 }
 
 impl Core {
+    /// The number of the next row, which nothing dispatched so far has; `None` while a step is not wholly dispatched.
+    #[must_use]
+    pub fn dispatched(&self) -> Option<u64> {
+        self.in_hand.is_none().then(|| self.window.next())
+    }
+
+    /// Rows committed since the beginning. A row's accesses are translated before it is committed.
+    #[must_use]
+    pub fn committed(&self) -> u64 {
+        self.window.committed()
+    }
+
     /// What translation has done.
     #[must_use]
     pub fn translation_stats(&self) -> &TranslationStats {
@@ -201,13 +219,14 @@ impl Core {
             walk.parked.push(parked);
             return Ok(None);
         }
-        if let Some(since) = translation.tlb.second(page) {
+        if let Some((since, scope)) = translation.tlb.second(page) {
             translation.stats.second_hits.increment();
             let known = at.max(since) + translation.second;
-            translation.tlb.promote(page, access.store, known);
+            translation.tlb.promote(page, scope, access.store, known);
             return Ok(Some(known));
         }
-        let walk = translation.begin(page, uncore.mapping(page.id), access.store, at);
+        let mapping = uncore.mapping(page.id).ok_or_else(|| ModelError::replaced(page.id))?;
+        let walk = translation.begin(page, mapping, access.store, at);
         let Some(free) = translation.take_walker() else {
             translation.stats.walker_waits.increment();
             translation.queue.push_back(walk);
@@ -250,15 +269,15 @@ impl Core {
         &mut self,
         page: Page,
         store: bool,
-        mapping: impl FnOnce() -> Mapping,
+        mapping: impl FnOnce() -> Option<Mapping>,
         at: Time,
     ) -> Option<Entries> {
         self.translation.warm(page, store, mapping, at)
     }
 
     /// Forget what the guest has invalidated.
-    pub fn forget_translations(&mut self, forget: Forget, mapping: impl Fn(PageId) -> Mapping) {
-        self.translation.forget(forget, mapping);
+    pub fn forget_translations(&mut self, forget: Forget) {
+        self.translation.forget(forget);
     }
 
     fn has_read(&mut self, place: usize) {

@@ -16,8 +16,8 @@ pub trait Uncore {
     fn resume(&mut self, core: CoreId, at: Time);
     /// A line is wanted since `born`, its address is translated at `at`; it waits for a fill buffer.
     fn request(&mut self, by: Reference, line: Hpa, op: Op, born: Time, at: Time) -> Result<RequestKey, ModelError>;
-    /// How page tables map a page.
-    fn mapping(&self, page: PageId) -> Mapping;
+    /// How page tables map a page; `None` if a stream names one that is not there.
+    fn mapping(&self, page: PageId) -> Option<Mapping>;
     /// The request has its fill buffer and leaves the core.
     fn depart(&mut self, key: RequestKey, at: Time);
     /// Whether the line should not be read ahead: it has no memory, or its home agents have no free entry.

@@ -241,6 +241,11 @@ impl Window {
         self.committed == sequence
     }
 
+    /// Rows that have been committed since the beginning.
+    pub fn committed(&self) -> Sequence {
+        self.committed
+    }
+
     /// The instruction that was dispatched last.
     pub fn last(&self) -> Sequence {
         self.next - 1

@@ -112,7 +112,7 @@ impl Uncore for Shared {
         self.home.request(by, line, op, born, at)
     }
 
-    fn mapping(&self, page: PageId) -> Mapping {
+    fn mapping(&self, page: PageId) -> Option<Mapping> {
         self.tables.mapping(page)
     }
 

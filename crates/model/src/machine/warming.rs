@@ -8,7 +8,7 @@ use crate::addr::Hpa;
 use crate::cache::{ProgramCounter, Reference, ReferenceKind, Victim};
 use crate::feed::{Branch, LineAccess, Outcome, Touch};
 use crate::request::CoreId;
-use crate::translation::{Forget, Page};
+use crate::translation::{Forget, Page, PageId};
 
 impl Machine {
     /// An instruction of `core` touches a line, in the way that its kind does.
@@ -58,7 +58,15 @@ impl Machine {
     #[inline]
     fn translate(&mut self, core: usize, page: Page, store: bool) {
         let (tables, now) = (&self.shared.tables, self.shared.queue.now());
-        let read = self.cores[core].warm_translation(page, store, || tables.mapping(page.id), now);
+        let missing = &mut self.missing_page;
+        let mapping = || {
+            let mapping = tables.mapping(page.id);
+            if mapping.is_none() {
+                *missing = Some(page.id);
+            }
+            mapping
+        };
+        let read = self.cores[core].warm_translation(page, store, mapping, now);
         let Some((mapping, entries)) = read else { return };
         for address in entries.map(|entry| mapping.entries[entry]) {
             let access = LineAccess { address: Hpa::new(address), store: false, place: 0, device: false, page: None };
@@ -68,8 +76,12 @@ impl Machine {
 
     /// `core` forgets translations that the guest has invalidated.
     pub fn forget_translations(&mut self, core: usize, forget: Forget) {
-        let tables = &self.shared.tables;
-        self.cores[core].forget_translations(forget, |page| tables.mapping(page));
+        self.cores[core].forget_translations(forget);
+    }
+
+    /// A page that an access of warming named although it is not there.
+    pub fn take_missing_page(&mut self) -> Option<PageId> {
+        self.missing_page.take()
     }
 
     /// The line leaves every cache: whether it was changed in one.

@@ -15,15 +15,17 @@ mod answers;
 mod checks;
 mod definitions;
 mod phases;
+mod replaced;
 
 use std::sync::Arc;
 
 use cxlab_access::record::Words;
 use cxlab_access::ring::{Behind, Reply};
-use cxlab_access::{Forget, Mapping, Marker, Phase, Record, Vcpu};
+use cxlab_access::{Forget, Mapping, Marker, PageId, Phase, Record, Vcpu};
 use cxlab_kernel::Time;
 
 use self::answers::Questions;
+use self::replaced::Replaced;
 use super::reader::{Bounds, Reader};
 use super::warming::Warming;
 use crate::error::ModelError;
@@ -64,7 +66,8 @@ pub struct Guest<S> {
     /// pages told so far
     pages: u32,
     /// those of them that the machine does not know yet
-    new_pages: Vec<Mapping>,
+    new_pages: Vec<(PageId, Mapping)>,
+    replaced: Replaced,
     syncs: Vec<Questions>,
     /// of each vCPU, the last sync point that its core has come to, and when [ps]
     synced: Vec<Option<(u64, u64)>>,
@@ -93,6 +96,7 @@ impl<S: RecordSource> Guest<S> {
             warming_ahead: false,
             pages: 0,
             new_pages: Vec::new(),
+            replaced: Replaced::default(),
             syncs: vec![Questions::default(); vcpus.into()],
             synced: vec![None; vcpus.into()],
             clock: Questions::default(),
@@ -134,7 +138,7 @@ impl<S: RecordSource> Guest<S> {
                 Stop::Starved(lacking) if self.waits() => self.put_off(machine, usize::from(lacking.0)),
                 stop @ (Stop::Starved(_) | Stop::Asleep) => {
                     let read = self.read()?;
-                    machine.learn(self.new_pages.drain(..));
+                    self.tell_pages(machine);
                     let asleep = stop == Stop::Asleep && !read;
                     if asleep && asleep_before {
                         let cause = "all vCPUs have halted where one of them goes on".into();

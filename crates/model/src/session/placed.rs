@@ -78,8 +78,11 @@ impl PageMap {
                     }
                 }
                 Some(record) => {
-                    if let Record::Page { page, upper: false, .. } = record {
-                        programs.insert(page);
+                    if let Record::Page { page, upper, replaces, .. } = record {
+                        replaces.map(|replaced| programs.remove(&replaced));
+                        if !upper {
+                            programs.insert(page);
+                        }
                     }
                     payload = record.payload_records();
                 }

@@ -54,7 +54,9 @@ struct Place {
 pub struct Reader {
     /// records that have come and were not yet used
     inbox: VecDeque<Words>,
-    /// how many of these are no accesses: a block is read only as far as one of them stands behind it
+    /// records that have come in all
+    came: u64,
+    /// how many of the inbox are no accesses: a block is read only as far as one of them stands behind it
     bounds: usize,
     blocks: Vec<Arc<Block>>,
     at: Option<Place>,
@@ -73,9 +75,20 @@ impl Reader {
     #[inline]
     pub(super) fn take_in(&mut self, words: Words, bounds: Bounds) {
         self.bounds += bounds as usize;
+        self.came += 1;
         // As two words: as a pair they would be read at once from where they have just been written one by one, and wait.
         let [first, second] = words;
         self.inbox.push_back([first, second]);
+    }
+
+    /// Records that have come so far.
+    pub(super) fn came(&self) -> u64 {
+        self.came
+    }
+
+    /// Of these, records that were used.
+    pub(super) fn used(&self) -> u64 {
+        self.came - self.inbox.len() as u64
     }
 
     /// A block was defined, for all vCPUs.
@@ -100,6 +113,7 @@ impl Reader {
             return false;
         }
         self.inbox.pop_back();
+        self.came -= 1;
         self.bounds -= 1;
         if let Some(place) = &mut self.at {
             // What comes now is told anew.

@@ -2,7 +2,7 @@
 
 use cxlab_kernel::Time;
 
-use super::{ArraySpec, Page, PageId, PageSize};
+use super::{ArraySpec, Page, PageId, PageSize, Scope};
 
 /// Pages held, and since when.
 #[derive(Clone, Debug)]
@@ -13,6 +13,7 @@ pub struct Array {
     used: Box<[u64]>,
     /// from when on each is known: a walk's end may lie ahead
     since: Box<[Time]>,
+    scopes: Box<[Scope]>,
     uses: u64,
     ways: usize,
     large_ways: usize,
@@ -28,6 +29,7 @@ impl Array {
             pages: vec![None; entries].into(),
             used: vec![0; entries].into(),
             since: vec![Time::ZERO; entries].into(),
+            scopes: vec![Scope::default(); entries].into(),
             uses: 0,
             ways,
             large_ways: *spec.large_ways as usize,
@@ -43,28 +45,29 @@ impl Array {
         first..first + ways
     }
 
-    /// From when on the page is known, if it is; it becomes the one used last.
+    /// From when on the page is known, if it is, and its scope; it becomes the one used last.
     #[inline]
-    pub fn find(&mut self, page: Page) -> Option<Time> {
+    pub fn find(&mut self, page: Page) -> Option<(Time, Scope)> {
         let row = self.row(page);
         let way = row.start + self.pages[row].iter().position(|held| *held == Some(page.id))?;
         self.uses += 1;
         self.used[way] = self.uses;
-        Some(self.since[way])
+        Some((self.since[way], self.scopes[way]))
     }
 
     /// Let a page in that is not here; the one unused longest leaves.
-    pub fn insert(&mut self, page: Page, since: Time) {
+    pub fn insert(&mut self, page: Page, scope: Scope, since: Time) {
         let row = self.row(page);
         let Some(way) = row.min_by_key(|way| self.used[*way]) else { return };
         self.uses += 1;
         (self.pages[way], self.used[way], self.since[way]) = (Some(page.id), self.uses, since);
+        self.scopes[way] = scope;
     }
 
     /// Forget all pages but those to keep.
-    pub fn retain(&mut self, keep: impl Fn(PageId) -> bool) {
-        for (held, used) in self.pages.iter_mut().zip(&mut self.used) {
-            if held.is_some_and(|page| !keep(page)) {
+    pub fn retain(&mut self, keep: impl Fn(PageId, Scope) -> bool) {
+        for ((held, used), scope) in self.pages.iter_mut().zip(&mut self.used).zip(&self.scopes) {
+            if held.is_some_and(|page| !keep(page, *scope)) {
                 (*held, *used) = (None, 0);
             }
         }

@@ -21,21 +21,19 @@ const ENTRIES: u64 = PAGE_BYTES / ENTRY_BYTES;
 /// How pages are mapped, by their ids.
 #[derive(Clone, Debug)]
 pub enum PageTables {
-    /// as they came, from id 1 on
-    Told(Vec<Mapping>),
+    /// those that records may still name
+    Told(FxHashMap<PageId, Mapping>),
     Laid(LaidTables),
 }
 
 impl PageTables {
-    /// # Panics
-    /// For a page that was never told: who takes accesses in refuses those.
+    /// `None` of a page that was never told, or that another has replaced.
     #[inline]
     #[must_use]
-    pub fn mapping(&self, page: PageId) -> Mapping {
-        let number = page.0.get() - 1;
+    pub fn mapping(&self, page: PageId) -> Option<Mapping> {
         match self {
-            PageTables::Told(mappings) => mappings[number as usize],
-            PageTables::Laid(tables) => tables.mapping(u64::from(number)),
+            PageTables::Told(mappings) => mappings.get(&page).copied(),
+            PageTables::Laid(tables) => Some(tables.mapping(u64::from(page.0.get() - 1))),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use cxlab_kernel::Time;
 
-use super::{Array, Forget, Mapping, Page, PageId, PageSize, TlbSpec};
+use super::{Array, Forget, Mapping, Page, PageId, PageSize, Scope, TlbSpec};
 
 /// First level: one array, or one more for large pages.
 #[derive(Clone, Debug)]
@@ -50,17 +50,17 @@ impl First {
         {
             return Some(since);
         }
-        let since = self.array(page).find(page)?;
+        let (since, _) = self.array(page).find(page)?;
         self.last = Some((page.id, since));
         Some(since)
     }
 
-    fn insert(&mut self, page: Page, since: Time) {
-        self.array(page).insert(page, since);
+    fn insert(&mut self, page: Page, scope: Scope, since: Time) {
+        self.array(page).insert(page, scope, since);
         self.last = Some((page.id, since));
     }
 
-    fn retain(&mut self, keep: impl Fn(PageId) -> bool) {
+    fn retain(&mut self, keep: impl Fn(PageId, Scope) -> bool) {
         self.small.retain(&keep);
         if let Some(large) = &mut self.large {
             large.retain(keep);
@@ -114,20 +114,20 @@ impl Tlb {
         self.first_level(store).find(page)
     }
 
-    /// From when on the second level knows the page, if it does.
-    pub fn second(&mut self, page: Page) -> Option<Time> {
+    /// From when on the second level knows the page, if it does, and its scope.
+    pub fn second(&mut self, page: Page) -> Option<(Time, Scope)> {
         self.second.find(page)
     }
 
     /// The second level's answer comes into the first.
-    pub fn promote(&mut self, page: Page, store: bool, since: Time) {
-        self.first_level(store).insert(page, since);
+    pub fn promote(&mut self, page: Page, scope: Scope, store: bool, since: Time) {
+        self.first_level(store).insert(page, scope, since);
     }
 
     /// A walk for the page has ended.
-    pub fn fill(&mut self, page: Page, store: bool, since: Time) {
-        self.second.insert(page, since);
-        self.promote(page, store, since);
+    pub fn fill(&mut self, page: Page, scope: Scope, store: bool, since: Time) {
+        self.second.insert(page, scope, since);
+        self.promote(page, scope, store, since);
     }
 
     /// Which level of the structure caches an entry of a walk belongs to; `None` of the last, which maps the page.
@@ -160,23 +160,20 @@ impl Tlb {
     }
 
     /// Forget what the guest has invalidated. What is cached of tables goes with every kind of it.
-    pub fn forget(&mut self, forget: Forget, mapping: impl Fn(PageId) -> Mapping) {
+    pub fn forget(&mut self, forget: Forget) {
         for known in &mut self.known {
             known.entries.clear();
         }
         match forget {
             Forget::Tables => {}
-            Forget::Page(page) => self.retain(|held| held != page),
-            Forget::Space { pcid } => self.retain(|held| {
-                let held = mapping(held);
-                held.global || held.pcid != pcid
-            }),
-            Forget::Spaces => self.retain(|held| mapping(held).global),
-            Forget::Everything => self.retain(|_| false),
+            Forget::Page(page) => self.retain(|held, _| held != page),
+            Forget::Space { pcid } => self.retain(|_, scope| scope.global || scope.pcid != pcid),
+            Forget::Spaces => self.retain(|_, scope| scope.global),
+            Forget::Everything => self.retain(|_, _| false),
         }
     }
 
-    fn retain(&mut self, keep: impl Fn(PageId) -> bool) {
+    fn retain(&mut self, keep: impl Fn(PageId, Scope) -> bool) {
         self.loads.retain(&keep);
         if let Some(stores) = &mut self.stores {
             stores.retain(&keep);

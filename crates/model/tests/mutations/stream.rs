@@ -120,7 +120,7 @@ impl Writer {
             let entries = [0x10_0000, 0x10_1000, 0x10_2000, 0x10_3000, 0].map(|entry: u64| entry + u64::from(id) * 8);
             let reads = if size == PageSize::Kib4 { 4 } else { 3 };
             let mapping = Mapping { size, pcid: 1, global: false, upper: false, reads, entries };
-            let (record, payload) = Record::of_page(PageId(NonZeroU32::new(id).unwrap()), &mapping);
+            let (record, payload) = Record::of_page(PageId(NonZeroU32::new(id).unwrap()), &mapping, None);
             self.tell_with(record, &payload);
         }
     }

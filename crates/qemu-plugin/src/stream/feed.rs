@@ -16,7 +16,7 @@ use super::block::BlockData;
 use super::link::Link;
 use super::sync::{LAG, LAG_OF_SEVERAL, Syncs};
 use crate::mode::{self, Mode};
-use crate::pages::Pages;
+use crate::pages::{News, Pages};
 use crate::qemu::{self, BigLock};
 use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
@@ -257,8 +257,8 @@ impl Feed {
     #[inline]
     pub fn page(&mut self, vcpu: usize, address: u64, physical: u64) -> Option<Page> {
         let (page, news) = self.pages(vcpu)?.find(vcpu, address, physical, qemu::read_physical)?;
-        if let Some(mapping) = news {
-            let (record, entries) = Record::of_page(page.id, &mapping);
+        if let Some(News { mapping, replaces }) = news {
+            let (record, entries) = Record::of_page(page.id, &mapping, replaces);
             self.link.define(Vcpu::new(vcpu), record, &entries);
         }
         Some(page)

@@ -10,6 +10,7 @@ use cxlab_access::{BlockId, Mapping, PageId, Record};
 use super::{Guest, RecordSource};
 use crate::error::ModelError;
 use crate::feed::Block;
+use crate::machine::Machine;
 
 impl<S: RecordSource> Guest<S> {
     /// A block or a page of which nothing was told before.
@@ -17,9 +18,9 @@ impl<S: RecordSource> Guest<S> {
         let payload = self.payload(record)?;
         match record {
             Record::Define { block, pc, length } => self.define_block(block, pc, &payload[..usize::from(length)]),
-            Record::Page { page, size, pcid, global, upper, reads } => {
+            Record::Page { page, size, pcid, global, upper, reads, replaces } => {
                 let entries = Mapping::entries_of(&payload).expect("the record says how many bytes there are");
-                self.define_page(page, Mapping { size, pcid, global, upper, reads, entries })
+                self.define_page(page, Mapping { size, pcid, global, upper, reads, entries }, replaces)
             }
             _ => unreachable!("{record:?} defines nothing"),
         }
@@ -37,14 +38,24 @@ impl<S: RecordSource> Guest<S> {
         Ok(bytes)
     }
 
-    fn define_page(&mut self, page: PageId, mapping: Mapping) -> Result<(), ModelError> {
+    fn define_page(&mut self, page: PageId, mapping: Mapping, replaces: Option<PageId>) -> Result<(), ModelError> {
+        if let Some(replaced) = replaces {
+            self.check_told(replaced)?;
+            self.replaced.push(replaced);
+        }
         self.pages += 1;
         if page.0.get() != self.pages || !(1..=Mapping::MOST_READS).contains(&usize::from(mapping.reads)) {
             let cause = format!("page {} is told where {} comes next, or as no page: {mapping:x?}", page.0, self.pages);
             return Err(ModelError::Stream { cause });
         }
-        self.new_pages.push(mapping);
+        self.new_pages.push((page, mapping));
         Ok(())
+    }
+
+    /// The machine knows the pages that were read, and drops what they have replaced as soon as nothing names it.
+    pub(super) fn tell_pages(&mut self, machine: &mut Machine) {
+        machine.learn(self.new_pages.drain(..));
+        self.replaced.settle(&self.readers, machine);
     }
 
     fn define_block(&mut self, block: BlockId, pc: u64, code: &[u8]) -> Result<(), ModelError> {

@@ -38,7 +38,7 @@ impl<S: RecordSource> Guest<S> {
                 Record::Cut { instruction } => self.warming.cut(index, instruction),
                 Record::Define { .. } | Record::Page { .. } => {
                     self.define(record)?;
-                    machine.learn(self.new_pages.drain(..));
+                    self.tell_pages(machine);
                 }
                 Record::Invalidate { forget, .. } => {
                     if let Forget::Page(page) = forget {
@@ -52,6 +52,7 @@ impl<S: RecordSource> Guest<S> {
                 }
                 Record::Sample { phase, position, keep, idle_ps } => {
                     self.check_time(idle_ps)?;
+                    check_missing(machine)?;
                     self.enter(phase, position, keep, Time::from_ps(idle_ps), machine);
                     return Ok(());
                 }
@@ -60,7 +61,7 @@ impl<S: RecordSource> Guest<S> {
             }
         }
         self.end();
-        Ok(())
+        check_missing(machine)
     }
 
     fn windows(&mut self) -> &mut Windows {
@@ -86,4 +87,9 @@ impl<S: RecordSource> Guest<S> {
         self.committed_ps = self.committed_ps.max(until_ps);
         Ok(())
     }
+}
+
+/// Warming names pages that are there.
+fn check_missing(machine: &mut Machine) -> Result<(), ModelError> {
+    machine.take_missing_page().map_or(Ok(()), |page| Err(ModelError::replaced(page)))
 }
