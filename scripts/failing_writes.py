@@ -1,0 +1,215 @@
+"""``make failing-writes``: each call that writes a result fails once, and what is left is judged.
+
+::
+
+    call N of each kind fails, for N = 1, 2, 3 ... until a command makes fewer
+      fsync, rename, truncate, mkdir     strace injects the error, in each thread of all processes
+      a new file                         a tmpfs with N inodes left
+      a page of data                     a tmpfs with N pages left
+
+- Either the command says so and its status is not 0, or its files are bit-identical to an undisturbed run's.
+- No traceback, and no half file: neither under its own name nor under a hidden one.
+
+Only root may mount a tmpfs. strace is a package of Debian. All shared memory is memfds: /dev/shm is not used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+CXLAB = (sys.executable, "-m", "cxlab")
+TRACES = Path(__file__).resolve().parents[1] / "tests" / "golden" / "traces"
+PAGE = 4096
+#: System calls that fail, with the error that a full or a broken disk gives.
+CALLS = {
+    "fsync": "EIO",
+    "rename,renameat,renameat2": "ENOSPC",
+    "ftruncate,fallocate": "ENOSPC",
+    "mkdir,mkdirat": "ENOSPC",
+}
+INODES, PAGES = "new file", "page"
+#: A command ends within this [s].
+LIMIT = 300
+SWEEP = f"""[axes]
+machine = ["8468v-asic", "8468v-fpga"]
+
+[workloads.again]
+replay = "{TRACES / "short.trace"}"
+"""
+PROGRAM = ("sh", "-c", "seq 30 | sort -r | md5sum")
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A command, and the files that it leaves."""
+
+    arguments: tuple[str, ...]
+    #: bit for bit the same each time
+    exact: tuple[str, ...]
+    #: a trace: its bytes differ from run to run, and it replays or is absent
+    trace: str | None = None
+
+
+RUN = ("run", "--out", "out", "--overwrite")
+MODES = {
+    "replay": Mode(("replay", str(TRACES / "short.trace"), "--json", "replay.json"), ("replay.json",)),
+    "bench": Mode(
+        ("bench", "latency", "--machine", "8468v-asic", "--node", "cxl", "--json", "bench.json"),
+        ("bench.json",),
+    ),
+    "sweep": Mode(("sweep", "sweep.toml", "--out", "sweep"), ("sweep/runs/*.parquet",)),
+    "run": Mode((*RUN, "--", *PROGRAM), ("out/statistics.json",)),
+    "record": Mode((*RUN, "--record", "run.trace", "--", *PROGRAM), ("out/statistics.json",), "run.trace"),
+}
+
+
+@contextmanager
+def small_disk(folder: Path, limit: str) -> Iterator[None]:
+    """A tmpfs with this limit over the folder."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "none", folder], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def hashes(folder: Path, mode: Mode) -> dict[str, str]:
+    """Of each exact file that is there."""
+    paths = (path for name in mode.exact for path in sorted(folder.glob(name)))
+    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in paths}
+
+
+class Trial:
+    """A mode, its folder and its undisturbed files."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        """Run it undisturbed."""
+        self.name, self.mode, self.folder = name, MODES[name], folder
+        self._clear()
+        done = self._execute(())
+        if done.returncode != 0:
+            raise SystemExit(f"undisturbed, {name} ends with {done.returncode}: {done.stderr}")
+        self.reference = hashes(folder, self.mode)
+        paths = [path for path in folder.rglob("*")]
+        self.limits = {INODES: len(paths), PAGES: sum(-(-path.stat().st_size // PAGE) for path in paths)}
+
+    def _clear(self) -> None:
+        for path in self.folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        (self.folder / "sweep.toml").write_text(SWEEP)
+
+    def _execute(self, before: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*before, *CXLAB, *self.mode.arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            check=False,
+            timeout=LIMIT,
+            # Python's own cache is no result.
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+
+    def inject(self, calls: str, number: int, log: Path) -> list[str] | None:
+        """Defects of a run whose call of this number fails; None if there are fewer calls."""
+        self._clear()
+        error = CALLS[calls]
+        injection = f"inject={calls}:error={error}:when={number}"
+        strace = (
+            "strace",
+            "-f",
+            "-q",
+            "--seccomp-bpf",
+            "-o",
+            str(log),
+            "-e",
+            f"trace={calls}",
+            "-e",
+            injection,
+        )
+        found = self._judge(self._execute(strace))
+        return found if "(INJECTED)" in log.read_text(errors="replace") else None
+
+    def fill(self, kind: str, left: int) -> list[str]:
+        """Defects of a run on a disk with so much left."""
+        limit = f"nr_inodes={2 + left}" if kind == INODES else f"size={(1 + left) * PAGE}"
+        with small_disk(self.folder, limit):
+            self._clear()
+            return self._judge(self._execute(()))
+
+    def _judge(self, done: subprocess.CompletedProcess[str]) -> list[str]:
+        found = []
+        now = hashes(self.folder, self.mode)
+        if "Traceback" in done.stderr:
+            found.append("a traceback")
+        if done.returncode != 0 and not done.stderr.strip():
+            found.append(f"nothing explains status {done.returncode}")
+        if done.returncode == 0 and now != self.reference:
+            found.append("status 0, and files are missing or differ")
+        found += [f"{name} is not whole" for name in now if now[name] != self.reference.get(name)]
+        trace = None if self.mode.trace is None else self.folder / self.mode.trace
+        if trace is not None and trace.exists():
+            replay = [*CXLAB, "replay", str(trace)]
+            if subprocess.run(replay, capture_output=True, check=False).returncode != 0:
+                found.append("a trace that does not replay")
+        found += [
+            f"half a file: {path.name}"
+            for path in self.folder.rglob("*")
+            if path.suffix != ".lock" and (path.name.startswith(".") or "unfinished" in path.name)
+        ]
+        return [f"{defect} (status {done.returncode}: {done.stderr.strip()[-300:]})" for defect in found]
+
+
+def tries(trial: Trial, log: Path, most: int) -> Iterator[tuple[str, int, list[str]]]:
+    """Every failing call of a mode: its kind, its number, the defects."""
+    for calls in CALLS:
+        for number in range(1, most + 1):
+            found = trial.inject(calls, number, log)
+            if found is None:
+                break
+            yield calls.partition(",")[0], number, found
+    if os.geteuid() == 0:
+        for kind, limit in trial.limits.items():
+            for left in range(min(limit, most)):
+                yield kind, left, trial.fill(kind, left)
+
+
+def main() -> int:
+    """Try every call of every mode."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--mode", action="append", choices=MODES, help="try this mode only; repeatable")
+    parser.add_argument("--most", type=int, default=100, help="calls of a kind that fail (default 100)")
+    given = parser.parse_args()
+    if shutil.which("strace") is None:
+        raise SystemExit("failing_writes: strace is missing; install it: apt-get install strace")
+    made = bad = 0
+    with tempfile.TemporaryDirectory(prefix="cxlab-failing-writes-") as name:
+        log, folder = Path(name) / "strace.log", Path(name) / "results"
+        folder.mkdir()
+        for mode in given.mode or MODES:
+            of_mode = 0
+            for kind, number, found in tries(Trial(mode, folder), log, given.most):
+                of_mode += 1
+                bad += bool(found)
+                for defect in found:
+                    print(f"{mode}, {kind} {number}: {defect}", flush=True)
+            made += of_mode
+            print(f"{mode}: {of_mode} failing calls", flush=True)
+    print(f"{made} failing calls, {bad} with defects")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
