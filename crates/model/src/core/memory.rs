@@ -8,24 +8,13 @@ use super::misses::{Awaited, Entering, Look, Waiting};
 use super::order::Sequence;
 use super::ports::Kind;
 use super::translate::Then;
-use super::window::{Touched, Waiter, Waiters};
+use super::window::{Issued, Touched, Waiter, Waiters};
 use super::{Core, Uncore};
 use crate::addr::Hpa;
 use crate::cache::{ProgramCounter, Reference, ReferenceKind};
 use crate::error::ModelError;
 use crate::feed::{LineAccess, Touch};
 use crate::request::{Op, RequestKey};
-
-/// What a row's look-ups have found.
-pub(super) struct Issued {
-    /// when the lines that are known by now are there
-    pub data_ready: Time,
-    /// lines that are not
-    pub waits: u32,
-    pub source: Source,
-    /// what its result takes longer, for data that a store hands on once it is complete
-    pub later: Time,
-}
 
 /// What a load has from a store in the queue.
 enum Forwarded {

@@ -15,7 +15,6 @@ use cxlab_kernel::Time;
 use super::cpi_stack::{Mode, Source};
 use super::forward::LastStore;
 use super::lines::Span;
-use super::memory::Issued;
 use super::order::{Sequence, StoreNumber};
 use crate::feed::{Class, RegisterSet, Touch};
 
@@ -92,6 +91,17 @@ impl Counts {
             Counts::Part => None,
         }
     }
+}
+
+/// What a row's look-ups have found.
+pub struct Issued {
+    /// when the lines that are known by now are there
+    pub data_ready: Time,
+    /// lines that are not
+    pub waits: u32,
+    pub source: Source,
+    /// what its result takes longer, for data that a store hands on once it is complete
+    pub later: Time,
 }
 
 /// What an instruction of the window does to memory.
