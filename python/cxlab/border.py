@@ -366,6 +366,17 @@ class Sampling(Struct, frozen=True, omit_defaults=True):
     warmed_instructions: int | None = None
 
 
+class SoFar(Struct, frozen=True, omit_defaults=True):
+    """What a run has done so far."""
+
+    #: executed, with and without time
+    instructions: Instructions
+    #: absent if instructions were executed without time: what was timed is then a sample [s]
+    simulated_seconds: float | None = None
+    #: how much of the trace was read, 0 to 1; absent of a live guest, whose end nobody knows
+    trace_read: float | None = None
+
+
 class SocketLinkPoint(Struct, frozen=True, omit_defaults=True):
     """The link to the other socket."""
 
@@ -739,6 +750,8 @@ class ReplayJob(TypedDict):
     placement: NotRequired[list[tuple[str, int]] | None]
     #: what waits for memory, by instruction and data
     profile: NotRequired[OutputFile | None]
+    #: descriptor of a pipe, inherited, for a line of `SoFar` a few times a second; it never blocks
+    progress_fd: NotRequired[int | None]
 
 
 class Retraining(TypedDict):

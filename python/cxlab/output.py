@@ -202,6 +202,15 @@ def facts() -> Table:
     return Table(show_header=False, box=None, pad_edge=False)
 
 
+def duration(seconds: float) -> str:
+    """Say about how long something takes."""
+    for least, length, unit in ((7200, 3600, "hours"), (120, 60, "minutes")):
+        if seconds >= least:
+            return f"{seconds / length:.0f} {unit}"
+    whole_seconds = max(round(seconds), 1)
+    return f"{whole_seconds} second{'' if whole_seconds == 1 else 's'}"
+
+
 def bar() -> Progress:
     """Make a progress bar on standard error. It shows on a terminal and leaves nothing in a log."""
     terminal = Console(stderr=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +57,18 @@ def test_shares_add_up_to_the_slowdown(columns: Any) -> None:
         for shares in (column["because"], column["kinds"]):
             assert sum(shares.values()) == pytest.approx(column["slowdown"] - 1, abs=1e-9)
         assert sum(column["parts_s"].values()) == pytest.approx(sum(column["simulated_seconds"]), rel=1e-9)
+
+
+def test_a_terminal_sees_how_much_of_the_recording_is_replayed(programs: Path, tmp_path: Path) -> None:
+    program = [str(programs / "chase"), "100000", str(64 << 20)]
+    command = ["compare", "--detail", "marker", "--out", str(tmp_path / "out"), "--", *program]
+    script = ["script", "--quiet", "--return", "--command"]
+    script += [shlex.join([sys.executable, "-m", "cxlab", *command]), "/dev/null"]
+    shown = subprocess.run(script, stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout.decode()
+    assert "cxlab: column 2 of 2, cxl: reading the trace, 0 s" in shown
+    assert re.search(
+        r"column 2 of 2, cxl: replaying, \d+ s, [\d.]+ M instructions, .*\d+ % of the trace", shown
+    )
 
 
 def test_the_folders_are_runs_that_diff_and_show_read(compared: Path, columns: Any) -> None:

@@ -200,6 +200,12 @@ impl TraceReader {
         &self.description
     }
 
+    /// How much of the trace was read, 0 to 1.
+    #[must_use]
+    pub fn share_read(&self) -> f64 {
+        if self.entries == 0 { 1.0 } else { self.records as f64 / self.entries as f64 }
+    }
+
     /// The next entry; `None` after the last one of a whole file.
     #[inline(always)]
     pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceError> {

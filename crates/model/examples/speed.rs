@@ -126,7 +126,7 @@ fn detail(instructions: u64) -> u64 {
     let mut done = 0;
     while done < instructions {
         let (source, mut machine) = ready.pop().unwrap_or_else(machine);
-        Guest::new(source, 1).run(&mut machine, |_| Ok(())).expect("a whole trace");
+        Guest::new(source, 1).run(&mut machine, |_, _| Ok(())).expect("a whole trace");
         done += machine
             .cores()
             .iter()

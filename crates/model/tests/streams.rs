@@ -78,6 +78,10 @@ impl RecordSource for Told {
     fn is_recorded_elsewhere(&self) -> bool {
         false
     }
+
+    fn share_read(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// mov rax, [rax]
@@ -92,7 +96,7 @@ fn machine_of_two() -> Machine {
 fn sampled(told: Told) -> Summary {
     let mut machine = machine("8468v-asic");
     let mut guest = Guest::new(told, 1);
-    guest.run(&mut machine, |_| Ok(())).unwrap();
+    guest.run(&mut machine, |_, _| Ok(())).unwrap();
     guest.sampled(&machine).map_or_else(|| Summary::of(&machine), |(summary, _)| summary)
 }
 
@@ -180,7 +184,7 @@ fn one_that_halts_again_before_its_turn_is_woken_again() {
     told.tell_of(1, Record::Settle { sequence: 1 });
     told.tell_of(1, Record::End);
     let mut machine = machine_of_two();
-    Guest::new(told, 2).run(&mut machine, |_| Ok(())).unwrap();
+    Guest::new(told, 2).run(&mut machine, |_, _| Ok(())).unwrap();
     // Core 1 goes on behind all loads of core 0, and its own load follows.
     let [waker, woken] = [0, 1].map(|core| machine.cores()[core].now());
     assert!(woken > waker, "{woken} behind {waker}");
@@ -204,7 +208,7 @@ fn warming_begins_when_all_cores_have_done_what_was_told() {
     told.tell(Record::End);
     let mut machine = machine_of_two();
     let mut guest = Guest::new(told, 2);
-    guest.run(&mut machine, |_| Ok(())).unwrap();
+    guest.run(&mut machine, |_, _| Ok(())).unwrap();
     let (summary, _) = guest.sampled(&machine).unwrap();
     // Had it been warmed before, its load would have hit the L1.
     assert_eq!(summary.nodes["dram"].loads, 2);

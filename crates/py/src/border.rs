@@ -12,6 +12,7 @@ use schemars::generate::SchemaSettings;
 
 use crate::job::{LiveJob, Recorded, ReplayJob, RunResult};
 use crate::machines::MachineFigures;
+use crate::so_far::SoFar;
 use crate::study::{CaptionJob, Execution, Outcome};
 
 /// A function of the module: name, arguments (name, Python type) and what it returns.
@@ -47,7 +48,7 @@ macro_rules! types {
 /// The schema of every type that crosses, by name.
 pub fn schema() -> String {
     let mut results = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    types!(results, MachineFigures, Entry, Point, Interval, RunResult, Execution, Outcome);
+    types!(results, MachineFigures, Entry, Point, Interval, RunResult, SoFar, Execution, Outcome);
     let mut jobs = SchemaSettings::draft2020_12().into_generator();
     types!(jobs, Job, StudySpec, CaptionJob, LiveJob, ReplayJob, Recorded);
     let definitions = |mut generator: SchemaGenerator| generator.take_definitions(true);

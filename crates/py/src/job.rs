@@ -22,6 +22,8 @@ use cxlab_model::session::{Answers, Guest, Live, PageMap, Placed, Policy, Record
 use cxlab_model::summary::{self, Counters, Part, Sampling, Series, Summary};
 use cxlab_model::{Machine, MachineSpec, ModelError};
 
+use crate::so_far::{SoFar, Told};
+
 /// Between two partial summaries.
 const PARTIAL_EVERY: Duration = Duration::from_secs(1);
 
@@ -160,6 +162,9 @@ pub struct ReplayJob {
     /// what waits for memory, by instruction and data
     #[serde(default)]
     profile: Option<Output>,
+    /// descriptor of a pipe, inherited, for a line of `SoFar` a few times a second; it never blocks
+    #[serde(default)]
+    progress_fd: Option<i32>,
 }
 
 /// What the model says of a run.
@@ -246,10 +251,10 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     let mut series = Series::new(&machine);
     let mut counters = job.counters_fd.map(CountersPort::new);
     let mut guest = Guest::new(live, job.cpus);
-    guest.run(&mut machine, |machine| {
+    guest.run(&mut machine, |machine, guest| {
         series.look(machine);
         counters.as_mut().map_or(Ok(()), |counters| counters.look(machine))?;
-        partial.look(machine)
+        partial.look(machine, guest)
     })?;
     let sampled = guest.sampled(&machine);
     if let Some(output) = &profile {
@@ -321,7 +326,14 @@ fn replay_on<S: RecordSource>(
         machine.keep_profile();
     }
     let mut guest = Guest::new(source, recorded.cpus);
-    guest.run(&mut machine, |_| Ok(()))?;
+    let mut told = job.progress_fd.map(Told::new);
+    if let Some(told) = &mut told {
+        told.tell(&SoFar::of(&machine, &guest));
+    }
+    guest.run(&mut machine, |machine, guest| {
+        told.iter_mut().for_each(|told| told.look(machine, guest));
+        Ok(())
+    })?;
     let sampled = guest.sampled(&machine);
     if let Some(output) = &job.profile {
         if sampled.is_some() {
@@ -387,6 +399,14 @@ impl CountersPort {
     }
 }
 
+/// A summary of a run that goes on.
+#[derive(Serialize)]
+struct PartialSummary {
+    #[serde(flatten)]
+    result: RunResult,
+    so_far: SoFar,
+}
+
 /// The summary so far, on disk about once a second, whole or not at all.
 struct Partial {
     path: PathBuf,
@@ -400,13 +420,15 @@ impl Partial {
         Partial { unfinished: path.with_extension("unfinished"), path, written: Instant::now() }
     }
 
-    fn look(&mut self, machine: &Machine) -> Result<(), ModelError> {
+    fn look<S: RecordSource>(&mut self, machine: &Machine, guest: &Guest<S>) -> Result<(), ModelError> {
         if self.written.elapsed() < PARTIAL_EVERY {
             return Ok(());
         }
         self.written = Instant::now();
         let write = || {
-            std::fs::write(&self.unfinished, RunResult::of(None, machine, false).to_json())?;
+            let so_far = SoFar::of(machine, guest);
+            let summary = PartialSummary { result: RunResult::of(None, machine, false), so_far };
+            std::fs::write(&self.unfinished, serde_json::to_vec(&summary)?)?;
             std::fs::rename(&self.unfinished, &self.path)
         };
         write().map_err(|cause| {

@@ -22,6 +22,7 @@ mod border;
 mod explained;
 mod job;
 mod machines;
+mod so_far;
 mod study;
 
 use std::ops::ControlFlow;

@@ -31,7 +31,7 @@ from cxlab.run.errors import BadRequest, ModelError
 from cxlab.run.guest.protocol import Identity, Program
 from cxlab.run.host import replay, supervisor
 from cxlab.run.host.jail import Confinement
-from cxlab.run.host.progress import Progress
+from cxlab.run.host.progress import Goal, Progress
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.run.machine import Machine
 from cxlab.run.options import (
@@ -159,8 +159,10 @@ class _Measurement:
     interruption: Interruption
     columns: int
 
-    def run(self, place: int, planned: Planned, seed: int, record: Path | None) -> RunResult:
-        """Run the program in a guest.
+    def run(
+        self, place: int, planned: Planned, seed: int, record: Path | None, earlier: RunResult | None
+    ) -> RunResult:
+        """Run the program in a guest; an earlier run tells about how many instructions that takes.
 
         Raises:
             _Ended: it did not come to an end that can be compared.
@@ -185,7 +187,8 @@ class _Measurement:
             request, qemu_version = session.prepare(given, session.Asked(placed, self.program[0]))
         directory = self._directory(planned, seed)
         write_json(directory.config, summary.config(request, qemu_version))
-        progress = Progress(directory.partial_summary, of=self._of(place, planned, seed))
+        goal = None if earlier is None else Goal.of_earlier("column", earlier)
+        progress = Progress(directory.partial_summary, of=self._of(place, planned, seed), goal=goal)
         with _outputs(directory.path) as outputs:
             outcome = supervisor.run(
                 replace(request, outputs=outputs), directory, self.jail, self.interruption, progress
@@ -216,7 +219,7 @@ class _Measurement:
         elsewhere = planned.policy != recorder.policy
         placed = placement.parse_again(**planned.options()) if elsewhere else None
         machine = None if planned.machine == recorder.machine else planned.machine
-        progress = Progress(None, phase="replaying", of=self._of(place, planned, seed))
+        progress = Progress(None, phase=replay.READING, of=self._of(place, planned, seed))
         nodes = None if placed is None else placed[1]
         # If the replay is refused, a run in a guest makes the column's folder. So the profile waits outside.
         kept = self.folder / PROFILE if self.given[profile.OPTION] else None
@@ -296,7 +299,7 @@ def _columns(common: _Measurement, planned: Sequence[Planned], seeds: int, *, an
     for seed in range(seeds):
         if against_replay is not None:
             for place, column in enumerate(planned):
-                found[column].append(common.run(place, column, seed, None))
+                found[column].append(common.run(place, column, seed, None, _earlier(found)))
         else:
             _of_recording(common, planned, seed, found, how)
     return [_column(common, column, found[column], how[column]) for column in planned]
@@ -314,7 +317,8 @@ def _of_recording(
     common.folder.mkdir(parents=True, exist_ok=True)
     trace = common.folder.absolute() / RECORDING
     try:
-        found[recorder].append(common.run(planned.index(recorder), recorder, seed, trace))
+        place = planned.index(recorder)
+        found[recorder].append(common.run(place, recorder, seed, trace, _earlier(found)))
         for place, column in enumerate(planned):
             if column == recorder:
                 continue
@@ -323,7 +327,7 @@ def _of_recording(
                 how[column] = f"replayed from {recorder.label}"
             except ModelError as error:
                 click.echo(f"cxlab: {column.label} runs in a guest of its own: {error}", err=True)
-                found[column].append(common.run(place, column, seed, None))
+                found[column].append(common.run(place, column, seed, None, _earlier(found)))
     finally:
         with suppress(FileNotFoundError):
             os.unlink(trace)
@@ -335,6 +339,11 @@ def _of_recording(
                 "--anew runs each column",
                 err=True,
             )
+
+
+def _earlier(found: dict[Planned, list[RunResult]]) -> RunResult | None:
+    """A result that there is already."""
+    return next((results[-1] for results in found.values() if results), None)
 
 
 def _against_replay(given: Given, planned: Sequence[Planned]) -> str | None:

@@ -71,7 +71,8 @@ def _placements(command: Command) -> Command:
     "Each machine and each placement is a column. The first is what the others are compared with. "
     "Without a placement the columns are the machine's first memory and its CXL memory. PROGRAM is recorded "
     "once and replayed on the other columns where a replay is exact enough. Else each column runs in a guest "
-    "of its own. What PROGRAM writes to its standard output is kept in the folder of its run. "
+    "of its own. For a long PROGRAM add --sample auto: each column then runs in a guest and is sampled. "
+    "What PROGRAM writes to its standard output is kept in the folder of its run. "
     "Example: cxlab compare --membind dram --membind cxl -- sort big.txt",
     epilog="Exit status: 0; 125 if the simulator fails, 126 or 127 if PROGRAM cannot be executed or is not "
     "found, 128 + n if a signal ended the comparison.",

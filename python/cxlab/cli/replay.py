@@ -73,7 +73,7 @@ def command(trace: Path, **values: Any) -> int:
                 machine,
                 jail,
                 interruption,
-                Progress(None, phase="replaying"),
+                Progress(None, phase=replay.READING),
                 timeline=shown,
                 sample=sampled,
                 placement=None if placed is None else placed[1],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from cxlab.output import bar
+from cxlab.output import bar, duration
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.sweep import estimate, file, folder, local, plan, slurm
 from cxlab.sweep.plan import Run
@@ -102,14 +102,7 @@ def _estimate(runs: Sequence[Run], where: folder.SweepFolder, processes: int | N
     processors = processes or len(os.sched_getaffinity(0))
     found = estimate.of(pending)
     click.echo(f"{len(runs)} runs, {len(runs) - len(pending)} of them finished")
-    click.echo(f"about {_duration(found.on(processors))} on {processors} processors of this computer")
+    click.echo(f"about {duration(found.on(processors))} on {processors} processors of this computer")
     for name in found.unknown:
         count = sum(run.workload == name for run in pending)
         click.echo(f"and {count} guests of the workload {name}: unknown before one has run")
-
-
-def _duration(seconds: float) -> str:
-    for least, length, unit in ((7200, 3600, "hours"), (120, 60, "minutes")):
-        if seconds >= least:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{max(seconds, 1):.0f} seconds"

@@ -19,7 +19,7 @@ from cxlab.error import Code, InputError
 from cxlab.output import console, facts, table, write_json
 from cxlab.run.guest.protocol import Identity, Program
 from cxlab.run.host import supervisor
-from cxlab.run.host.progress import Progress
+from cxlab.run.host.progress import Goal, Progress
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.run.machine import Machine
 from cxlab.run.options import (
@@ -269,6 +269,8 @@ class _Runs:
     interruption: Interruption
     #: made when the first run is sure to begin
     folder: Path | None
+    #: the last run's, which tells about how many instructions the next one takes
+    earlier: RunResult | None = None
 
     def run(self, seed: int) -> Found:
         """One run in a guest.
@@ -292,7 +294,8 @@ class _Runs:
             jail = session.confined(self.given[confinement.JAIL], self.given[confinement.HIDE])
             directory = self._directory(seed)
         write_json(directory.config, summary.config(request, qemu_version))
-        progress = Progress(directory.partial_summary, of=f"seed {seed + 1} of {self.seeds}: ")
+        goal = None if self.earlier is None else Goal.of_earlier("seed", self.earlier)
+        progress = Progress(directory.partial_summary, of=f"seed {seed + 1} of {self.seeds}: ", goal=goal)
         said, complained = directory.path / "stdout", directory.path / "stderr"
         with said.open("wb") as output, complained.open("wb") as error:
             outputs = (output.fileno(), error.fileno())
@@ -309,6 +312,7 @@ class _Runs:
             why = outcome.failure or f"the program ended with status {status}"
             click.echo(f"cxlab: {self.workload.name}: {why}; see {directory.path}", err=True)
             raise _Ended(status or summary.OWN_ERROR)
+        self.earlier = outcome.simulated
         return measures.read(self.workload, said.read_text(errors="replace")), outcome.simulated
 
     def _directory(self, seed: int) -> RunDirectory:

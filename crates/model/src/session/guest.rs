@@ -45,6 +45,8 @@ pub trait RecordSource {
     fn put_off(&mut self, reply: Reply, sequence: u64, behind: Behind);
     /// Whether the producer waits for answers, or all is there already.
     fn is_recorded_elsewhere(&self) -> bool;
+    /// How much of all records was read, 0 to 1; `None` if nobody knows how many will come.
+    fn share_read(&self) -> Option<f64>;
 }
 
 /// Records that are read ahead at once.
@@ -121,11 +123,17 @@ impl<S: RecordSource> Guest<S> {
         self.blocks.iter().map(Arc::as_ref)
     }
 
-    /// Run the machine until the program ends; `look` sees it at each answer.
+    /// Instructions that were executed without time, of user mode and of the kernel.
+    #[must_use]
+    pub fn warmed(&self) -> [u64; 2] {
+        self.warming.instructions
+    }
+
+    /// Run the machine until the program ends; `look` sees it and the guest at each answer.
     pub fn run(
         &mut self,
         machine: &mut Machine,
-        mut look: impl FnMut(&Machine) -> Result<(), ModelError>,
+        mut look: impl FnMut(&Machine, &Self) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
         let mut asleep_before = false;
         loop {
@@ -133,7 +141,7 @@ impl<S: RecordSource> Guest<S> {
             match machine.go(&mut self.readers, lacking)? {
                 Stop::Answered => {
                     self.tell(machine)?;
-                    look(machine)?;
+                    look(machine, self)?;
                 }
                 Stop::Starved(lacking) if self.waits() => self.put_off(machine, usize::from(lacking.0)),
                 stop @ (Stop::Starved(_) | Stop::Asleep) => {

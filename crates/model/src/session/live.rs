@@ -87,6 +87,10 @@ impl RecordSource for Live {
         false
     }
 
+    fn share_read(&self) -> Option<f64> {
+        None
+    }
+
     fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError> {
         self.ring.answer(Reply::Sync(vcpu), sequence, ps);
         self.trace.as_mut().map_or(Ok(()), |trace| Ok(trace.answer(ps)?))

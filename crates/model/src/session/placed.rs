@@ -215,6 +215,10 @@ impl<S: RecordSource> RecordSource for Placed<S> {
     fn is_recorded_elsewhere(&self) -> bool {
         self.source.is_recorded_elsewhere()
     }
+
+    fn share_read(&self) -> Option<f64> {
+        self.source.share_read()
+    }
 }
 
 #[cfg(test)]

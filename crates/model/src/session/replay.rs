@@ -100,6 +100,10 @@ impl RecordSource for Replay {
         self.answers == Answers::MayDiffer
     }
 
+    fn share_read(&self) -> Option<f64> {
+        Some(self.trace.share_read())
+    }
+
     fn answer_sync(&mut self, _vcpu: Vcpu, _sequence: u64, ps: u64) -> Result<(), ModelError> {
         self.answer(ps)
     }

@@ -257,6 +257,10 @@ impl RecordSource for Sampled {
         false
     }
 
+    fn share_read(&self) -> Option<f64> {
+        Some(self.trace.share_read())
+    }
+
     fn answer_sync(&mut self, _vcpu: Vcpu, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
         Ok(())
     }

@@ -105,7 +105,7 @@ fn spec() -> MachineSpec {
 fn run<S: RecordSource>(kind: Kind, source: S) -> Result<Machine, ModelError> {
     let mut machine = Machine::new(spec(), kind.vcpus(), &RANGES)?;
     let mut guest = Guest::new(source, kind.vcpus());
-    guest.run(&mut machine, |_| Ok(()))?;
+    guest.run(&mut machine, |_, _| Ok(()))?;
     guest.sampled(&machine);
     Ok(machine)
 }

@@ -1,19 +1,23 @@
 """A recorded run, through the model once more: the same machine gives the same answers, bit for bit.
 
-The model has a process of its own here too, so that ctrl-C is heard at any moment.
+The model has a process of its own here too, so that ctrl-C is heard at any moment. It tells how far it has
+come through a pipe, a line at a time.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import selectors
 import signal
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgspec
+
 from cxlab import model
 from cxlab.asked_machine import AskedMachine, settings_of
-from cxlab.border import ReplayJob, RunResult
+from cxlab.border import ReplayJob, RunResult, SoFar
 from cxlab.run.errors import ModelDied, ModelError
 from cxlab.run.host import memory_file, model_job
 from cxlab.run.host.jail import Confinement
@@ -23,6 +27,11 @@ from cxlab.run.interruption import Interruption
 from cxlab.run.options.sampling import Sample
 from cxlab.run.options.timeline import Timeline
 from cxlab.whole_file import WholeFile
+
+#: Phases: the trace is checked from end to end before anything is simulated.
+READING, REPLAYING = "reading the trace", "replaying"
+#: What a pipe holds (pipe(7)) [bytes].
+MOST_REPORTS = 1 << 16
 
 
 def run(
@@ -58,6 +67,7 @@ def run(
         kept = None if profile is None else WholeFile(profile)
         if kept is not None:
             resources.callback(kept.discard)
+        reports = resources.enter_context(_Reports())
         room = confinement.room()
         job: ReplayJob = {
             "trace": str(room.reads(trace)),
@@ -67,6 +77,7 @@ def run(
             "placement": placement,
             "sample": None if sample is None else sample.job(),
             "profile": None if kept is None else {"fd": kept.fileno(), "path": str(profile)},
+            "progress_fd": reports.write_end,
         }
         asked = resources.enter_context(model_job.JobPipe())
         process = Process.start(
@@ -75,13 +86,13 @@ def run(
             stdin=asked.read_end,
             stdout=result,
             stderr=said,
-            inherit=[file.fileno() for file in (drawn, kept) if file is not None],
+            inherit=[reports.write_end, *(file.fileno() for file in (drawn, kept) if file is not None)],
             folder=Path.cwd(),
             environment=model_job.environment(),
         )
         asked.send(json.dumps(job).encode() + b"\n")
         try:
-            _await(process, interruption, progress)
+            _await(process, interruption, progress, reports)
         finally:
             progress.hide()
             process.signal(signal.SIGKILL)
@@ -97,10 +108,36 @@ def run(
         return model.run_result(answer["summary"])
 
 
-def _await(process: Process, interruption: Interruption, progress: Progress) -> None:
+class _Reports:
+    """A pipe of lines from the model: how far it has come. Neither end waits for the other."""
+
+    def __init__(self) -> None:
+        self.read_end, self.write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def __enter__(self) -> _Reports:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.read_end)
+        os.close(self.write_end)
+
+    def last(self) -> SoFar | None:
+        """The last line since this was asked; a line comes whole."""
+        try:
+            lines = os.read(self.read_end, MOST_REPORTS).splitlines()
+        except BlockingIOError:
+            return None
+        return msgspec.json.decode(lines[-1], type=SoFar)
+
+
+def _await(process: Process, interruption: Interruption, progress: Progress, reports: _Reports) -> None:
     with selectors.PollSelector() as selector:
         selector.register(process.pidfd, selectors.EVENT_READ)
         while process.ended() is None:
+            if (so_far := reports.last()) is not None:
+                if progress.phase == READING:
+                    progress.enter(REPLAYING)
+                progress.learn(so_far)
             progress.update()
             with interruption.allowed():
                 selector.select(PERIOD)

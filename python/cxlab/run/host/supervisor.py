@@ -35,7 +35,7 @@ from cxlab.run.host.jail import Confinement
 from cxlab.run.host.liveness import Clock, Liveness
 from cxlab.run.host.ports import ControlPort, InputStream, LogPort, OutputStream, drain
 from cxlab.run.host.processes import Processes
-from cxlab.run.host.progress import PERIOD, Progress
+from cxlab.run.host.progress import PERIOD, Goal, Progress
 from cxlab.run.host.raw_terminal import ESCAPE, RawTerminal
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.run.request import Outcome, Request
@@ -250,6 +250,9 @@ class _Session:
                 primed = self.stream.prime()
             self.control.send(guest.input_line(primed, ended=self.stream.ended))
         self.ran = time.monotonic()
+        until_ps = self.request.bounds.until_ps
+        if until_ps is not None:
+            self.progress.goal = Goal("--until", simulated_seconds=until_ps / 1e12)
         self.progress.enter("running")
         if self.terminal is not None:
             self.progress.hide()

@@ -1,0 +1,71 @@
+//! How far a run has come, told by the model's process while it works: a replay writes it into a pipe, a live run into its
+//! partial summary.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::FromRawFd;
+use std::time::{Duration, Instant};
+
+use cxlab_model::Machine;
+use cxlab_model::session::{Guest, RecordSource};
+use cxlab_model::summary::{Instructions, Summary};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Between two lines.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// What a run has done so far.
+#[derive(Serialize, JsonSchema)]
+pub struct SoFar {
+    /// executed, with and without time
+    instructions: Instructions,
+    /// absent if instructions were executed without time: what was timed is then a sample [s]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simulated_seconds: Option<f64>,
+    /// how much of the trace was read, 0 to 1; absent of a live guest, whose end nobody knows
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_read: Option<f64>,
+}
+
+impl SoFar {
+    pub fn of<S: RecordSource>(machine: &Machine, guest: &Guest<S>) -> SoFar {
+        let Summary { mut instructions, simulated_seconds, .. } = Summary::of(machine);
+        let [user, kernel] = guest.warmed();
+        instructions.user += user;
+        instructions.kernel += kernel;
+        SoFar {
+            instructions,
+            simulated_seconds: (user + kernel == 0).then_some(simulated_seconds),
+            trace_read: guest.source().share_read(),
+        }
+    }
+}
+
+/// The pipe to whoever waits, and when it was last written to.
+pub struct Told {
+    pipe: File,
+    at: Instant,
+}
+
+impl Told {
+    pub fn new(descriptor: i32) -> Told {
+        // SAFETY: the supervisor passes a descriptor that stays open for as long as this process runs, and only we use it.
+        Told { pipe: unsafe { File::from_raw_fd(descriptor) }, at: Instant::now() }
+    }
+
+    /// Tell how far the replay has come, if it is time to.
+    pub fn look<S: RecordSource>(&mut self, machine: &Machine, guest: &Guest<S>) {
+        if self.at.elapsed() >= EVERY {
+            self.at = Instant::now();
+            self.tell(&SoFar::of(machine, guest));
+        }
+    }
+
+    /// A line is shorter than what a pipe takes at once (pipe(7), PIPE_BUF).
+    pub fn tell(&mut self, so_far: &SoFar) {
+        let line = serde_json::to_string(so_far).expect("plain data is JSON") + "\n";
+        // A pipe that is full, or that nobody reads any more, costs a line of progress and no result.
+        let _ = self.pipe.write(line.as_bytes());
+    }
+}
