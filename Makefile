@@ -45,7 +45,7 @@ repeat-test: setup ## Run one program many times while the host is loaded, compa
 	$(PYTHON) scripts/repeatability.py $(REPEAT)
 
 kill-test: setup ## Send signals at random moments of every mode, fill its disks, judge what is left (KILLS="--count 20")
-	$(PYTHON) scripts/kill_test.py $(KILLS)
+	$(PYTHON) scripts/kill_test $(KILLS)
 	$(PYTHON) scripts/failing_writes.py $(WRITES)
 
 failing-writes: setup ## Let each call that writes a result fail once, judge what is left (WRITES="--mode replay")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "kill_test.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "kill_test"
 KILL_TEST: dict[str, Any] = runpy.run_path(str(SCRIPT))
 
 

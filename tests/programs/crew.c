@@ -3,8 +3,8 @@
    are longer in every other round. Prints the time of all rounds by the program's clock [ns], and the sum. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
+#include "processor.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +30,7 @@ static uint32_t *chain(uint64_t seed) {
 
 static void *work(void *who) {
     const uint64_t me = (uint64_t)who;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(me, &one);
-    sched_setaffinity(0, sizeof one, &one);
+    stay_on((int)me);
     uint32_t *next = chain(me), at = 0;
     volatile uint64_t count = 0;
     pthread_barrier_wait(&barrier);

@@ -3,8 +3,8 @@
    sum of all accounts, which stays what it was. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
+#include "processor.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,10 +48,7 @@ static void move(uint64_t *state) {
 
 static void *work(void *who) {
     uint64_t me = (uint64_t)who, state = me;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(me, &one);
-    sched_setaffinity(0, sizeof one, &one);
+    stay_on((int)me);
     pthread_barrier_wait(&together);
     if (me == 0) CXLAB_REGION_BEGIN;
     pthread_barrier_wait(&together);

@@ -3,8 +3,8 @@
    itself. Prints the counter, and the mean time of a turn [ns]. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
+#include "processor.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,17 +18,14 @@ static _Atomic uint64_t head, tail, ready;
 static uint64_t counter, times, threads, ring[RING];
 static int polite = 1;
 
-static void stay_on(uint64_t cpu) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
+static void meet_on(uint64_t cpu) {
+    stay_on((int)cpu);
     atomic_fetch_add(&ready, 1);
     while (atomic_load(&ready) != threads) _mm_pause();
 }
 
 static void *add(void *who) {
-    stay_on((uint64_t)who);
+    meet_on((uint64_t)who);
     for (uint64_t i = 0; i < times; i++) {
         while (atomic_flag_test_and_set(&lock))
             if (polite) _mm_pause();
@@ -52,13 +49,13 @@ static inline void take(uint64_t i) {
 }
 
 static void *produce(void *who) {
-    stay_on((uint64_t)who);
+    meet_on((uint64_t)who);
     for (uint64_t i = 0; i < times; i++) put(i);
     return 0;
 }
 
 static void *consume(void *who) {
-    stay_on((uint64_t)who);
+    meet_on((uint64_t)who);
     for (uint64_t i = 0; i < times; i++) {
         if (threads == 1) put(i);
         take(i);

@@ -3,8 +3,8 @@
    mean time of a round [ns]. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
+#include "processor.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,10 +16,7 @@ static uint64_t sent, rounds, behind[2], threads = 2;
 
 static void *hand_over(void *who) {
     const uint64_t me = (uint64_t)who;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(me, &one);
-    sched_setaffinity(0, sizeof one, &one);
+    stay_on((int)me);
     uint64_t before = 0;
     for (uint64_t round = me; round < 2 * rounds; round += threads) {
         while (atomic_load(&turn) != round) _mm_pause();

@@ -3,8 +3,8 @@
  * meanwhile is seen from its round on. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
+#include "processor.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,10 +21,7 @@ static _Atomic uint64_t ready, go, sum;
 
 static void *work(void *who) {
     const uint64_t me = (uint64_t)who;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(me, &one);
-    sched_setaffinity(0, sizeof one, &one);
+    stay_on((int)me);
     atomic_fetch_add(&ready, 1);
     if (me == 0) {
         /* The others are on their processors before there is detail: no wake-up is timed. */

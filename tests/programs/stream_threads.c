@@ -3,9 +3,9 @@
    elements are wrong. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
+#include "processor.h"
 #include <immintrin.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,10 +32,7 @@ static uint64_t first, last;
 
 static void *work(void *who) {
     const uint64_t me = (uint64_t)who, share = n / threads;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(me, &one);
-    sched_setaffinity(0, sizeof one, &one);
+    stay_on((int)me);
     meet(1);
     if (me == 0) first = __rdtsc();
     triad(me * share, (me + 1) * share);

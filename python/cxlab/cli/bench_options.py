@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,11 +20,11 @@ from cxlab.bench.request import PAGES, Mix, Placement, Workload
 from cxlab.border import Isa, Pages, Pattern, Store
 from cxlab.cli import bench_host
 from cxlab.cli.machine_option import machine_option
+from cxlab.cli.option_group import grouped, taken
 from cxlab.cli.output_file import json_option, plot_option
 from cxlab.error import Code, InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
 PLACEMENT = ("node", "interleave", "weighted_interleave")
 
 
@@ -99,7 +99,7 @@ def where(command: F) -> F:
         if not given["machine"]:
             raise InputError(Code.BENCH, "--machine", "is not given", "--machine NAME, or --host")
         given["placement"] = Placement.parse(*(given.pop(option) for option in PLACEMENT))
-        return command(where=_taken(Where, given), **given)
+        return command(where=taken(Where, given), **given)
 
     for option in reversed(
         (
@@ -139,26 +139,6 @@ def where(command: F) -> F:
     return run  # type: ignore[return-value]
 
 
-def _taken(group: type[T], given: dict[str, Any]) -> T:
-    """A group of options, taken out of what the command line gives."""
-    return group(**{field.name: given.pop(field.name) for field in fields(group)})  # type: ignore[arg-type]
-
-
-def _grouped(key: str, group: type[Any], *options: Callable[[F], F]) -> Callable[[F], F]:
-    """Give a command options that come to it as one object, under this keyword."""
-
-    def decorate(command: F) -> F:
-        @functools.wraps(command)
-        def run(**given: Any) -> Any:
-            return command(**{key: _taken(group, given)}, **given)
-
-        for option in reversed(options):
-            run = option(run)
-        return run  # type: ignore[return-value]
-
-    return decorate
-
-
 isa_option = click.option(
     "--isa",
     default="avx512",
@@ -195,7 +175,7 @@ store_option = click.option(
 )
 
 
-load = _grouped(
+load = grouped(
     "load",
     Load,
     threads_option(least=0),
@@ -216,7 +196,7 @@ load = _grouped(
     ),
     isa_option,
 )
-drawn = _grouped(
+drawn = grouped(
     "drawn",
     Drawn,
     plot_option,
@@ -227,7 +207,7 @@ drawn = _grouped(
         help="Draw the curves of this JSON file too. Repeatable.  Example: host.json",
     ),
 )
-paged = _grouped(
+paged = grouped(
     "paged",
     Paged,
     click.option(

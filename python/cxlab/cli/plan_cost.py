@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from cxlab.cli.plan_inputs import QUANTITY, capacity, ratio, tco, throughput
-from cxlab.cli.plan_prices import price_options
-from cxlab.cli.plan_results import leave, result_options
+from cxlab.cli.plan_inputs import QUANTITY, Cluster, Relative, capacity, cluster, ratio, relative, tco
+from cxlab.cli.plan_prices import Prices, prices
+from cxlab.cli.plan_results import Drawn, Results, drawn, results
 from cxlab.error import Code, InputError
 from cxlab.output import write_text
 from cxlab.plan import abstract_cost_model
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command("cost")
-@click.option(
-    "--r-d", metavar=QUANTITY, help="R_d: throughput with all data in main memory, over all on SSD."
-)
-@click.option("--r-c", metavar=QUANTITY, help="R_c: throughput with all data in CXL memory, over all on SSD.")
+@relative
 @click.option(
     "--c",
     "c",
@@ -36,34 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--r-t", metavar=QUANTITY, help="R_t: TCO of a CXL server over a baseline server.  [default: from prices]"
 )
-@click.option(
-    "--dram",
-    metavar="CAPACITY",
-    help="D: main memory of a server. With prices, gives R_t.  Example: '512 GiB'",
-)
-@click.option(
-    "--from-run",
-    "from_runs",
-    multiple=True,
-    metavar="[TIER=]PATH",
-    help="Take R_d and R_c from results of `cxlab run` or `cxlab bench`. Repeatable.  Example: cxl=out",
-)
-@click.option(
-    "--throughput",
-    "throughputs",
-    multiple=True,
-    metavar="'TIER=N UNIT'",
-    help="Take R_d and R_c from figures of a benchmark. Repeatable.  Example: 'cxl=81 kops/s'",
-)
-@click.option("--servers", type=int, help="Number of servers of the baseline cluster.  Example: 100")
-@click.option(
-    "--working-set",
-    metavar="CAPACITY",
-    help="Check that the model holds for this working set. Needs --dram and --servers.",
-)
-@click.option(
-    "--draws", type=click.IntRange(1), default=5000, show_default=True, help="Number of random draws."
-)
+@cluster
 @click.option(
     "--html",
     "html_file",
@@ -71,25 +41,18 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write one HTML file with a slider for each input; it needs no network.  Example: cost.html",
 )
-@price_options
-@result_options
+@prices
+@results
+@drawn(draws=5000)
 def command(
-    r_d: str | None,
-    r_c: str | None,
+    relative: Relative,
     c: str,
     r_t: str | None,
-    dram: str | None,
-    from_runs: tuple[str, ...],
-    throughputs: tuple[str, ...],
-    servers: int | None,
-    working_set: str | None,
-    draws: int,
+    cluster: Cluster,
     html_file: Path | None,
-    prices: str | None,
-    settings: tuple[str, ...],
-    json_file: Path | None,
-    plot_folder: Path | None,
-    seed: int,
+    prices: Prices,
+    results: Results,
+    drawn: Drawn,
 ) -> None:
     """Compare servers with CXL memory to servers without.
 
@@ -99,11 +62,11 @@ def command(
     # Here, so that `cxlab --help` waits for no plotting library.
     from cxlab.plan.cost_report import CostReport
 
-    relative = throughput(r_d, r_c, from_runs, throughputs)
-    study = CostStudy(*relative, ratio("c", c, abstract_cost_model.C_RANGE), tco(r_t, dram, prices, settings))
-    report = CostReport(study, draws, seed)
-    _fleet(report, servers, dram, working_set)
-    leave(report.write_plots, report.as_json, plot_folder, json_file)
+    capacities = ratio("c", c, abstract_cost_model.C_RANGE)
+    study = CostStudy(*relative.throughput(), capacities, tco(r_t, cluster.dram, prices))
+    report = CostReport(study, drawn.draws, drawn.seed)
+    _fleet(report, cluster)
+    results.leave(report.write_plots, report.as_json)
     if html_file is not None:
         from cxlab.report import of_cost, page
 
@@ -112,8 +75,9 @@ def command(
     report.print(Console())
 
 
-def _fleet(report: CostReport, servers: int | None, dram: str | None, working_set: str | None) -> None:
+def _fleet(report: CostReport, cluster: Cluster) -> None:
     """Take the size of the baseline cluster, and check that the model holds for the working set."""
+    servers, dram, working_set = cluster.servers, cluster.dram, cluster.working_set
     if servers is not None:
         report.count_servers(servers)
     if working_set is None:

@@ -8,8 +8,8 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from cxlab.cli.plan_prices import price_options, read_book
-from cxlab.cli.plan_results import leave, result_options
+from cxlab.cli.plan_prices import Prices, prices
+from cxlab.cli.plan_results import Drawn, Results, drawn, results
 from cxlab.error import Code, InputError
 from cxlab.plan.applications import EXAMPLE, read_applications
 
@@ -24,9 +24,6 @@ def _print_example(context: click.Context, _: click.Parameter, asked: bool) -> N
 @click.command("mix")
 @click.argument("applications", type=click.Path(path_type=Path))
 @click.option(
-    "--draws", type=click.IntRange(1), default=100, show_default=True, help="Number of random draws."
-)
-@click.option(
     "--example",
     is_flag=True,
     is_eager=True,
@@ -35,18 +32,10 @@ def _print_example(context: click.Context, _: click.Parameter, asked: bool) -> N
     help="Print an applications file to start from.",
 )
 @click.option("--quick", is_flag=True, help="Find the fleet only, without uncertainty and Pareto frontiers.")
-@price_options
-@result_options
-def command(
-    applications: Path,
-    draws: int,
-    quick: bool,
-    prices: str | None,
-    settings: tuple[str, ...],
-    json_file: Path | None,
-    plot_folder: Path | None,
-    seed: int,
-) -> None:
+@prices
+@results
+@drawn(draws=100)
+def command(applications: Path, quick: bool, prices: Prices, results: Results, drawn: Drawn) -> None:
     """Find one server design for several applications.
 
     A mixed-integer program finds the cheapest fleet for the applications in a TOML file. `cxlab plan mix
@@ -54,13 +43,13 @@ def command(
     """
     from cxlab.plan.mix_report import MixReport  # here, as in `plan cost`; and the solver
 
-    if quick and plot_folder is not None:
+    if quick and results.plot_folder is not None:
         raise InputError(Code.CONFLICT, "--plot", "given beside --quick", "one of --plot and --quick")
-    report = MixReport(read_applications(applications), read_book(prices, settings), draws, seed)
+    report = MixReport(read_applications(applications), prices.read(), drawn.draws, drawn.seed)
     if not quick:
         console = Console(stderr=True)
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task("solving", total=report.steps)
             report.explore(lambda: progress.advance(task))
-    leave(report.write_plots, report.as_json, plot_folder, json_file)
+    results.leave(report.write_plots, report.as_json)
     report.print(Console())

@@ -1,0 +1,63 @@
+"""Disturbances: a signal to one of a command's processes, or a disk that fills up under it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+from cxlab.run.guest import cache
+from disks import size, small_disk
+from judge import End, Verdict, judge
+from processes import descendants, orphans, send, wait
+from references import Reference
+from tries import CACHE, FULL, Try
+from workplaces import Workplace, half_files
+
+#: On a full disk, what has no end of its own is cut after this [s].
+CUT_SECONDS = 2.0
+
+
+def disturb(place: Workplace, reference: Reference, what: Try) -> Verdict:
+    """One try."""
+    place.clear()
+    return (_fill if what.signal == FULL else _signal)(place, reference, what)
+
+
+def _signal(place: Workplace, reference: Reference, what: Try) -> Verdict:
+    with place.started() as popen:
+        time.sleep(what.moment * reference.seconds)
+        below = descendants(popen.pid)
+        sent = send(popen, below, what)
+        interrupt = place.mode.cut_after is not None and what.signal == "SIGSTOP"
+        status, found = wait(popen, reference.longest, interrupt=interrupt)
+    found += orphans(below)
+    killed = what.kills_the_supervisor and sent
+    if not killed:
+        found += _half_files(place.folder)
+    return judge(place, reference, End(status, sent, killed, found))
+
+
+def _fill(place: Workplace, reference: Reference, what: Try) -> Verdict:
+    # The judge looks while the small disk is still there.
+    limit = int(what.moment * reference.sizes[what.target])
+    disk, environment = place.folder, {}
+    if what.target == CACHE:
+        disk = place.folder.parent / "cache"
+        disk.mkdir(exist_ok=True)
+        environment["XDG_CACHE_HOME"] = str(disk)
+        limit += size(cache.folder() / "kernel")
+    with small_disk(disk, limit):
+        if what.target == CACHE:
+            shutil.copytree(cache.folder() / "kernel", disk / cache.folder().name / "kernel")
+        with place.started(environment) as popen:
+            cut = place.mode.cut_after
+            if cut is not None:
+                time.sleep(min(CUT_SECONDS, cut))
+            status, found = wait(popen, reference.longest, interrupt=cut is not None)
+        end = End(status, disturbed=True, killed=False, found=found + _half_files(disk))
+        return judge(place, reference, end)
+
+
+def _half_files(folder: Path) -> list[str]:
+    return [f"half a file: {name}" for name in half_files(folder)]

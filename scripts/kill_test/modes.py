@@ -1,0 +1,91 @@
+"""Modes: the commands that are disturbed, and what each leaves."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+CXLAB = (sys.executable, "-m", "cxlab")
+TRACES = Path(__file__).parents[2] / "tests" / "golden" / "traces"
+TRACE = str(TRACES / "chase.trace")
+#: Several processes and pipes, in a few million instructions.
+SORT = ("sh", "-c", "seq 300 | sort -r | sort -n | md5sum")
+#: Who stands in a mode's processes: the command itself, and its children by the beginning of their names.
+SUPERVISOR, QEMU, MODEL = "cxlab", "qemu", "python"
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A command, and what it leaves."""
+
+    name: str
+    #: after ``cxlab``, in a folder of its own
+    arguments: tuple[str, ...]
+    #: files that an undisturbed run leaves, bit for bit the same each time
+    exact: tuple[str, ...]
+    targets: tuple[str, ...] = (SUPERVISOR, QEMU, MODEL)
+    #: the command has a terminal, where this is typed
+    typed: bytes | None = None
+    #: it is ended before it could end: so long is waited at most [s]
+    cut_after: float | None = None
+    #: a trace that it leaves: its bytes differ from run to run, what its replay says does not
+    replays: str | None = None
+    #: it saves a boot in the cache, or loads one
+    boots: bool = False
+
+
+def _guest(name: str, *options: str, program: tuple[str, ...] = SORT, replays: str | None = None) -> Mode:
+    arguments = ("run", "--out", "out", "--overwrite", *options, "--", *program)
+    return Mode(
+        name, arguments, ("stdout", "out/statistics.json"), boots="--cxl" not in options, replays=replays
+    )
+
+
+MODES = (
+    _guest("run"),
+    Mode(
+        "boot",
+        ("boot", "--out", "out", "--overwrite", "--detail", "off"),
+        (),
+        targets=(SUPERVISOR, QEMU),
+        typed=b"echo here; exit\n",
+    ),
+    Mode(
+        "replay", ("replay", TRACE, "--json", "replay.json"), ("stdout", "replay.json"), (SUPERVISOR, MODEL)
+    ),
+    _guest("sample", "--sample", "detail=1k,warm=2k,every=50k"),
+    _guest("record", "--record", "run.trace", replays="run.trace"),
+    Mode(
+        "caption",
+        ("caption", "--out", "out", "--overwrite", "--start", "50%", "--most-samples", "8", "--", *SORT),
+        ("out/statistics.json",),
+    ),
+    Mode(
+        "calibrate",
+        ("calibrate", "--measured", "curve.csv", "--start", "spr-a1000", "--out", "fitted.toml"),
+        (),
+        targets=(SUPERVISOR,),
+        cut_after=15.0,
+    ),
+    Mode("sweep", ("sweep", "sweep.toml", "--out", "sweep"), ("sweep/runs/*.parquet",), (SUPERVISOR, MODEL)),
+    _guest("4 vCPUs", "--cpus", "4"),
+    _guest("device", "--cxl", "device", "--membind", "cxl"),
+)
+#: Files that commands read, by name.
+INPUTS = {
+    "sweep.toml": f"""[axes]
+machine = ["8468v-asic", "8468v-fpga"]
+
+[axes.set]
+"nodes.cxl.device.root_port.response_fifo" = [32, 48, 64]
+
+[workloads.again]
+replay = "{TRACES / "device.trace"}"
+""",
+    "curve.csv": """path,threads,rw_mix,store_type,pattern,inject_delay,latency_ns,bandwidth_MBps
+cxl,16,1:0,none,sequential,0,900,40000
+cxl,16,1:0,none,sequential,500,290,20000
+cxl,16,1:0,none,sequential,9000,250,900
+""",
+}

@@ -1,0 +1,83 @@
+"""Processes: those below a command, a signal to one of them, and whether they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from modes import SUPERVISOR
+from tries import Try
+
+#: How long a stopped process stays so [s].
+STOPPED_SECONDS = 2.0
+#: Processes end within this of the supervisor [s].
+END_SECONDS = 15.0
+
+
+def descendants(pid: int) -> dict[int, str]:
+    """Processes below ``pid``, and their names."""
+    children: dict[int, list[int]] = {}
+    names: dict[int, str] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            name, _, rest = (folder / "stat").read_text().rpartition(")")
+        except OSError:
+            continue
+        children.setdefault(int(rest.split()[1]), []).append(int(folder.name))
+        names[int(folder.name)] = name.partition("(")[2]
+    found: dict[int, str] = {}
+    queue = [pid]
+    while queue:
+        for child in children.get(queue.pop(), ()):
+            found[child] = names[child]
+            queue.append(child)
+    return found
+
+
+def alive(pid: int, name: str) -> bool:
+    """Whether the process is still there, and no zombie."""
+    try:
+        found, _, rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
+    except OSError:
+        return False
+    return found.partition("(")[2] == name and rest.split()[0] not in "ZX"
+
+
+def orphans(below: dict[int, str]) -> list[str]:
+    """A defect for each process that outlives the supervisor."""
+    until = time.monotonic() + END_SECONDS
+    while (left := [name for pid, name in below.items() if alive(pid, name)]) and time.monotonic() < until:
+        time.sleep(0.05)
+    return [f"still running: {name}" for name in left]
+
+
+def send(popen: subprocess.Popen[bytes], below: dict[int, str], what: Try) -> bool:
+    """Whether there was somebody to send the signal to."""
+    number = signal.Signals[what.signal]
+    named = [pid for pid, name in below.items() if name.startswith(what.target)]
+    pids = [popen.pid] if what.target == SUPERVISOR else named[-1:]
+    if not pids or popen.poll() is not None:
+        return False
+    try:
+        os.kill(pids[0], number)
+        if number == signal.SIGSTOP:
+            time.sleep(STOPPED_SECONDS)
+            os.kill(pids[0], signal.SIGCONT)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait(popen: subprocess.Popen[bytes], limit: float, *, interrupt: bool) -> tuple[int | None, list[str]]:
+    """Its status, and a defect if it does not end within ``limit`` seconds."""
+    if interrupt:
+        popen.send_signal(signal.SIGINT)
+    try:
+        return popen.wait(limit), []
+    except subprocess.TimeoutExpired:
+        popen.kill()
+        popen.wait()
+        return None, [f"it did not end within {limit:.0f} s"]

@@ -1,0 +1,45 @@
+"""References: what an undisturbed run of a mode takes and leaves."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from disks import PAGE, saved_boot_bytes, size
+from tries import CACHE, RESULTS
+from workplaces import Workplace
+
+#: A disturbed run may take so much longer than an undisturbed one [s], and so many times as long.
+LONGER_SECONDS, LONGER_TIMES = 60.0, 6.0
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An undisturbed run."""
+
+    seconds: float
+    #: of each exact file
+    hashes: dict[str, str]
+    #: what it leaves, by the disk that it is on [bytes]
+    sizes: dict[str, int]
+
+    @classmethod
+    def of(cls, place: Workplace) -> Reference:
+        """Make the run, unless the mode has no end of its own."""
+        if place.mode.cut_after is not None:
+            return cls(place.mode.cut_after, {}, {RESULTS: PAGE})
+        begun, before = time.monotonic(), size(place.folder)
+        status = place.run()
+        if status != 0:
+            raise SystemExit(f"undisturbed, {place.mode.name} ends with {status}: {place.errors()}")
+        sizes = {RESULTS: size(place.folder) - before, CACHE: saved_boot_bytes()}
+        return cls(time.monotonic() - begun, place.hashes(), sizes)
+
+    @property
+    def longest(self) -> float:
+        """A disturbed run ends within this [s]."""
+        return LONGER_TIMES * self.seconds + LONGER_SECONDS
+
+    def differences(self, place: Workplace) -> list[str]:
+        """Names of the files that are not what the undisturbed run left."""
+        return [name for name, found in place.hashes().items() if found != self.hashes[name]]
