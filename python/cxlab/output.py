@@ -13,7 +13,7 @@ import math
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -134,7 +134,7 @@ def wrapped(text: str, indent: str, width: int, first: str | None = None) -> str
 class WholeRows(Table):
     """A table that cuts no cell. If it is too wide, its columns go on in a further table below.
 
-    Each further table repeats the first columns, which name the rows.
+    Each further table repeats the first columns, which name the rows. A name that takes most of a line folds.
     """
 
     #: number of first columns that name a row
@@ -157,17 +157,28 @@ class WholeRows(Table):
             widest = max(Measurement.get(console, options, cell).maximum for cell in cells)
             return (widest if column.no_wrap else min(widest, FOLDED)) + BESIDE_A_CELL
 
-        names = self.columns[: self.naming]
+        names, others = self.columns[: self.naming], self.columns[self.naming :]
+        # With the numbers beside it if they fit into half of a line.
+        numbers = min(sum(map(width, others)) + 1, options.max_width // 2)
+        if self.naming == 1 and width(names[0]) > options.max_width - numbers:
+            room = options.max_width - numbers - BESIDE_A_CELL
+            names = [replace(names[0], no_wrap=False, overflow="fold", max_width=room, min_width=room)]
+            return [[*names, *part] for part in self._dealt(others, numbers, width)]
         room = options.max_width - sum(map(width, names)) - 1
+        return [[*names, *part] for part in self._dealt(others, room, width)]
+
+    @staticmethod
+    def _dealt(columns: Sequence[Column], room: int, width: Callable[[Column], int]) -> list[list[Column]]:
+        """As many columns a table as there is room for, but at least one."""
         parts: list[list[Column]] = [[]]
         left = room
-        for column in self.columns[self.naming :]:
+        for column in columns:
             if parts[-1] and width(column) > left:
                 parts.append([])
                 left = room
             parts[-1].append(column)
             left -= width(column)
-        return [[*names, *part] for part in parts]
+        return parts
 
 
 def table(

@@ -23,6 +23,21 @@ def test_a_unit_in_brackets_stands_in_the_heading() -> None:
     assert "bandwidth [MB/s]" in written.getvalue()
 
 
+def test_a_long_name_folds_and_cuts_no_number() -> None:
+    """What `cxlab top` shows of a function of C++ on a terminal of 80 columns."""
+    shown = output.table(("function", "stall", "lines", "ns each"), plain=True)
+    name = "std::vector<std::pair<unsigned long, unsigned long>>::emplace_back (libstdc++.so.6, vector.tcc:9)"
+    shown.add_row(name, "814.25 ns", "1,234,567", "284.5")
+    written = io.StringIO()
+    Console(file=written, width=80).print(shown)
+    said = written.getvalue()
+    assert all(number in said for number in ("814.25 ns", "1,234,567", "284.5"))
+    folded = [line[:45].rstrip() for line in said.splitlines()[3:] if line.strip()]
+    assert "".join(folded).replace(" ", "") == name.replace(" ", "")
+    assert max(map(len, said.splitlines())) <= 80
+    assert "\N{HORIZONTAL ELLIPSIS}" not in said and said.count("stall") == 1
+
+
 def test_the_list_of_machines_has_a_row_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "machine_names", lambda: ["8468v-asic"])
     said = CliRunner().invoke(machines, [], catch_exceptions=False).output

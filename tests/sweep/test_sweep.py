@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from cxlab.cli import sweep as sweep_command
 
 from .conftest import TINY, Write, cxlab, files, gone, start
 
@@ -53,6 +56,17 @@ def test_killed_at_random_it_ends_with_the_bytes_of_an_undisturbed_one(write: Wr
     assert done.returncode == 0 and "all 400 runs are finished" in done.stdout, done.stderr
     assert files(disturbed) == files(tmp_path / "calm")
     assert len(files(disturbed)) == 401
+
+
+def test_a_log_is_told_how_many_runs_are_finished(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep_command, "LOG_PERIOD", 0.0)
+    arguments = [str(write(TINY.format(seeds="1, 2"))), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(sweep_command.command, arguments, catch_exceptions=False)
+    lines = [line for line in done.output.splitlines() if "runs are finished, about" in line]
+    assert [line.split()[0] for line in lines] == [str(number) for number in range(1, 9)]
+    assert all(re.fullmatch(r"\d of 8 runs are finished, about \d+ seconds? left", line) for line in lines)
 
 
 def test_killed_replays_end_with_the_bytes_of_undisturbed_ones() -> None:

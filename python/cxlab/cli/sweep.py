@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from cxlab.output import bar, duration
+from cxlab.run.host.progress import LOG_PERIOD
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.sweep import estimate, file, folder, local, plan, slurm
 from cxlab.sweep.plan import Run
@@ -77,9 +79,22 @@ def command(sweep_file: Path, out: Path | None, on: str, processes: int | None, 
 def _locally(
     pending: Sequence[Run], held: folder.SweepFolder, interruption: Interruption, processes: int | None
 ) -> dict[str, str]:
+    begun = said = time.monotonic()
     with bar() as progress:
         task = progress.add_task("runs", total=len(pending))
-        failed = local.run_all(pending, held, interruption, lambda: progress.advance(task), processes)
+        count = 0
+
+        def finished() -> None:
+            """Move the bar; a log, which has none, gets a line a minute."""
+            nonlocal count, said
+            progress.advance(task)
+            count, now = count + 1, time.monotonic()
+            if progress.disable and now - said >= LOG_PERIOD:
+                said = now
+                left = duration((now - begun) * (len(pending) / count - 1))
+                click.echo(f"{count} of {len(pending)} runs are finished, about {left} left", err=True)
+
+        failed = local.run_all(pending, held, interruption, finished, processes)
     held.remove_unfinished()
     return failed
 
