@@ -135,6 +135,10 @@ impl RecordSource for Endless {
     fn is_recorded_elsewhere(&self) -> bool {
         false
     }
+
+    fn share_read(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// The machine after the stream.
@@ -142,7 +146,7 @@ fn run(stream: Endless) -> Result<Machine, ModelError> {
     let ranges = [0, 1].map(|node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node });
     let vcpus = stream.vcpus as u16;
     let mut machine = Machine::new(quiet("8468v-asic"), vcpus, &ranges).unwrap();
-    Guest::new(stream, vcpus).run(&mut machine, |_| Ok(()))?;
+    Guest::new(stream, vcpus).run(&mut machine, |_, _| Ok(()))?;
     Ok(machine)
 }
 
