@@ -260,6 +260,24 @@ fn a_changed_line_comes_from_the_other_core_in_the_sum_of_its_stages() {
 }
 
 #[test]
+fn a_third_reader_finds_in_the_llc_what_the_second_had_from_the_first() {
+    // To the home agent and back: nobody is snooped, and no memory is asked, CXL or DDR.
+    for base in [0, GIB] {
+        let (mut machine, spec) = flat_machine(3);
+        let mut readers = [Script::default(), Script::default(), Script::default()];
+        for (reader, since) in readers.iter_mut().zip([0, 2_000, 4_000]) {
+            reader.step(Step::Delay { span: Time::from_ns(since) }).settle().chase(base).settle();
+        }
+        machine.run(&mut readers, |_| Ok(())).unwrap();
+        let [_, second, third] = readers.map(|reader| reader.clock_answers[1] - reader.clock_answers[0]);
+        let (to_home, from_home) = (*spec.host.mesh.to_home, spec.host.from_home());
+        assert_eq!(second, to_home + from_home * 2 + spec.host.core.frequency.cycles(spec.host.l2.latency.0));
+        assert_eq!(third, to_home + from_home);
+        assert!(machine.cores().iter().all(|core| core.state(Hpa::new(base)) == Some(LineState::Shared)));
+    }
+}
+
+#[test]
 fn a_line_goes_to_and_fro_between_two_writers() {
     // Each store waits for the line; while the other has it, each trip takes the four ways and a look-up.
     const TURNS: u64 = 200;

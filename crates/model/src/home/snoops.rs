@@ -52,13 +52,15 @@ impl Home {
         ways.max().unwrap_or(Time::ZERO)
     }
 
-    /// The cores' copies are what the answer leaves of them; a changed one goes to the LLC, but for who asks to change it.
+    /// The cores' copies are what the answer leaves of them. A changed one goes to the LLC, but for who asks to change it. So
+    /// does a line that a second core reads, changed or not, for the third (Arm DynamIQ Shared Unit, Technical Reference
+    /// Manual, "L3 cache allocation policy": inclusive for shared lines; Intel and AMD print no rule).
     fn snoop<A: Around>(&mut self, line: Hpa, answer: Answer, ask: Ask, now: Time, around: &mut A) {
         let (snooped, left) = answer.snoop;
         for core in snooped {
-            let changed = around.snoop(core, line, left);
-            if changed == Some(true) && (left == Snoop::Share || ask == Ask::Flush) {
-                self.fill_llc(Victim { line, changed: true }, core, now, around);
+            let Some(changed) = around.snoop(core, line, left) else { continue };
+            if ask == Ask::Read || changed && (left == Snoop::Share || ask == Ask::Flush) {
+                self.fill_llc(Victim { line, changed }, core, now, around);
             }
         }
     }
