@@ -75,7 +75,9 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "crates/qemu-plugin": (
         "answer",
-        "api arguments mode pages progress qemu",
+        "api arguments exports mode pages progress",
+        "series",
+        "qemu",
         "cpuid decoded device poison registers turns",
         "clock port",
         "stream::axis",

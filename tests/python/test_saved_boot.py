@@ -55,6 +55,7 @@ def test_what_linux_sees_is_of_the_state(command: qemu.Command, tmp_path: Path) 
         replace(command, ports=dict.fromkeys(qemu.STEERING_PORTS, 9)),
         replace(command, plugin=replace(command.plugin, path=plugin)),
         replace(command, program=program),
+        replace(command, version="10.0.13"),
     ]
     assert len({saved_boot.key(other) for other in (command, *others)}) == len(others) + 1
 

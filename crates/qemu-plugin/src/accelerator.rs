@@ -1,39 +1,55 @@
 //! QEMU's accelerator asks us: what time it is, whether a vCPU is idle, who raises an interrupt.
 //!
-//! The class `tcg-accel-ops` is a table of pointers. Measured on QEMU 10.0.2: slot 17 is asked whether a vCPU is idle,
-//! slot 23 raises interrupts and must be `tcg_handle_interrupt`, slots 24, 25 and 26 are the clock's.
+//! The class `tcg-accel-ops` is a table of pointers, and each series of QEMU has its own (`series.rs`). With a clock that is one
+//! slot off, Linux boots, and its time is wrong. So the table is looked at before it is changed, and a clock is read after that.
 
 use std::ffi::c_void;
 
+use crate::series::{self, Slots};
 use crate::{clock, idle, qemu, turns};
 
-const THREAD_IS_IDLE: usize = 17;
-const HANDLE_INTERRUPT: usize = 23;
-const GET_VIRTUAL_CLOCK: usize = 24;
-const SET_VIRTUAL_CLOCK: usize = 25;
-const GET_ELAPSED_TICKS: usize = 26;
+const PS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// Put our functions in the place of QEMU's.
 pub fn hook() -> Result<(), String> {
-    // SAFETY: the class of the TCG accelerator is a table of pointers; slot 23 is checked before any is written.
+    let slots = &series::here().slots;
+    // SAFETY: the class of the TCG accelerator is a table of pointers; it is checked before any is written.
     unsafe {
         let class = (qemu::functions().object_class_by_name)(c"tcg-accel-ops".as_ptr());
-        let wanted = qemu::functions().tcg_handle_interrupt as *mut c_void;
-        if class.is_null() || *class.add(HANDLE_INTERRUPT) != wanted {
-            return Err("the layout of `tcg-accel-ops` is not the one of QEMU 10.0: its clock cannot be hooked \
-                        (is the accelerator TCG without icount?)"
-                .into());
+        if class.is_null() || !is_as_known(class, slots) {
+            return Err(unknown("its clock cannot be hooked (is the accelerator TCG without icount?)"));
         }
-        if !(*class.add(THREAD_IS_IDLE)).is_null() {
-            return Err("the accelerator of this QEMU has its own mind of when a vCPU is idle: its clock cannot be \
-                        hooked (is it TCG without icount?)"
-                .into());
-        }
-        *class.add(THREAD_IS_IDLE) = idle::thread_is_idle as *mut c_void;
-        *class.add(HANDLE_INTERRUPT) = turns::handle_interrupt as *mut c_void;
-        *class.add(GET_VIRTUAL_CLOCK) = clock::virtual_clock as *mut c_void;
-        *class.add(SET_VIRTUAL_CLOCK) = clock::set_virtual_clock as *mut c_void;
-        *class.add(GET_ELAPSED_TICKS) = clock::elapsed_ticks as *mut c_void;
+        *class.add(slots.thread_is_idle) = idle::thread_is_idle as *mut c_void;
+        *class.add(slots.handle_interrupt) = turns::handle_interrupt as *mut c_void;
+        *class.add(slots.get_virtual_clock) = clock::virtual_clock as *mut c_void;
+        *class.add(slots.set_virtual_clock) = clock::set_virtual_clock as *mut c_void;
+        *class.add(slots.get_elapsed_ticks) = clock::elapsed_ticks as *mut c_void;
     }
-    Ok(())
+    if is_asked() { Ok(()) } else { Err(unknown("QEMU does not ask us for the time")) }
+}
+
+fn unknown(what: &str) -> String {
+    format!("the table `tcg-accel-ops` is not the one of QEMU {}: {what}; {}", series::here().name, series::wanted())
+}
+
+/// Whether the table has what TCG without icount fills, and what it leaves to others is empty.
+///
+/// # Safety
+/// `class` is a table that has these slots.
+unsafe fn is_as_known(class: *const *mut c_void, slots: &Slots) -> bool {
+    let empty = [slots.thread_is_idle, slots.get_virtual_clock, slots.set_virtual_clock, slots.get_elapsed_ticks];
+    // SAFETY: the caller's promise.
+    unsafe {
+        empty.iter().all(|&slot| (*class.add(slot)).is_null())
+            && *class.add(slots.handle_interrupt) == qemu::functions().tcg_handle_interrupt as *mut c_void
+    }
+}
+
+/// Whether QEMU reads the time-stamp counter from us: a second, where nothing else has come so far.
+fn is_asked() -> bool {
+    clock::set_clock_read(PS_PER_SECOND);
+    // SAFETY: asks the accelerator's class, on a vCPU's thread.
+    let read = unsafe { (qemu::functions().cpus_get_elapsed_ticks)() };
+    // The answer is ours alone; not asked, it would go to the next reader.
+    clock::take_clock_read().is_none() && u64::try_from(read) == Ok(clock::tsc_hz())
 }

@@ -1,6 +1,7 @@
-//! QEMU's plugin interface, version 4: the functions that this plugin calls, and no more.
+//! QEMU's plugin interface, versions 4 and 7: the functions that this plugin calls, and no more.
 //!
-//! Source: include/qemu/qemu-plugin.h of QEMU 10.0. The functions are QEMU's; they are found when it loads us.
+//! Source: include/qemu/qemu-plugin.h of QEMU 10.0, include/plugins/qemu-plugin.h of 11.1. The functions are QEMU's; they are
+//! found when it loads us. What differs between the versions is said where it is declared.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -18,7 +19,7 @@ macro_rules! opaque {
 }
 opaque!(Block, Instruction, HwAddress, Scoreboard);
 
-/// `qemu_plugin_reg_descriptor`
+/// The beginning of `qemu_plugin_reg_descriptor`: version 7 has a word behind it.
 #[repr(C)]
 pub struct RegisterDescriptor {
     pub handle: *mut c_void,
@@ -55,18 +56,19 @@ pub const GREATER_OR_EQUAL: c_int = 7;
 /// `QEMU_PLUGIN_INLINE_ADD_U64`
 pub const ADD: c_int = 0;
 
-pub type VcpuCallback = unsafe extern "C" fn(PluginId, c_uint);
+/// What is called for a vCPU: version 4 passes our id and the vCPU, version 7 the vCPU and our data.
+pub type VcpuCallback = *const c_void;
+/// What is called for a block: version 4 passes our id and the block, version 7 the block and our data.
+pub type BlockCallback = *const c_void;
 pub type ExecutionCallback = unsafe extern "C" fn(c_uint, *mut c_void);
 pub type MemoryCallback = unsafe extern "C" fn(c_uint, MemoryInfo, u64, *mut c_void);
 
 unsafe extern "C" {
-    pub fn qemu_plugin_register_vcpu_init_cb(id: PluginId, callback: VcpuCallback);
-    pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, callback: unsafe extern "C" fn(PluginId, *mut Block));
-    pub fn qemu_plugin_register_atexit_cb(
-        id: PluginId,
-        callback: unsafe extern "C" fn(PluginId, *mut c_void),
-        data: *mut c_void,
-    );
+    // Version 4 has no data here, and does not look at what we pass.
+    pub fn qemu_plugin_register_vcpu_init_cb(id: PluginId, callback: VcpuCallback, data: *mut c_void);
+    pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, callback: BlockCallback, data: *mut c_void);
+    // Version 4 passes our id and the data, version 7 the data.
+    pub fn qemu_plugin_register_atexit_cb(id: PluginId, callback: unsafe extern "C" fn(), data: *mut c_void);
 
     pub fn qemu_plugin_register_vcpu_tb_exec_cb(
         block: *mut Block,
@@ -118,7 +120,10 @@ unsafe extern "C" {
     pub fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
 
     pub fn qemu_plugin_get_registers() -> *mut ByteArray;
-    pub fn qemu_plugin_read_register(handle: *mut c_void, to: *mut ByteArray) -> c_int;
+    /// Appends to the array; a register that QEMU does not have appends nothing. The result is a number of bytes in
+    /// version 4, and a truth value in version 7.
+    pub fn qemu_plugin_read_register(handle: *mut c_void, to: *mut ByteArray);
+    pub fn g_array_get_element_size(array: *mut ByteArray) -> c_uint;
     pub fn g_byte_array_new() -> *mut ByteArray;
     pub fn g_byte_array_unref(array: *mut ByteArray);
 

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use crate::arguments::{Arguments, Boot};
 use crate::qemu::{self, Cpu};
-use crate::{clock, turns};
+use crate::{clock, series, turns};
 
 static BOOT: OnceLock<Boot> = OnceLock::new();
 
@@ -31,7 +31,7 @@ unsafe extern "C" fn settle(cpu: Cpu, _vcpu: u64) {
     // SAFETY: work on a vCPU has the big lock, and no block is executed meanwhile.
     unsafe {
         (qemu::functions().qemu_clock_run_timers)(qemu::VIRTUAL_CLOCK);
-        (qemu::functions().tb_flush)(cpu);
+        series::flush_translations(cpu);
         for vcpu in 0..turns::vcpus() {
             (qemu::functions().tlb_flush)(qemu::cpu(vcpu));
         }

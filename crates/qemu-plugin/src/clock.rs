@@ -154,6 +154,16 @@ pub fn set_clock_read(ps: u64) {
     CLOCK_READ.with(|cell| cell.set(Some(ps)));
 }
 
+/// The time-stamp that [`set_clock_read`] has left, if nobody has read it.
+pub fn take_clock_read() -> Option<u64> {
+    CLOCK_READ.with(Cell::take)
+}
+
+/// How often the time-stamp counter counts [Hz].
+pub fn tsc_hz() -> u64 {
+    spec().tsc_hz
+}
+
 /// Count a PAUSE of one of several vCPUs that runs without detail: who executes it waits for time to pass, or for another.
 /// QEMU ends its turn there, and goes round all others before it comes back.
 pub fn instrument_pause(instruction: *mut api::Instruction) {
@@ -217,6 +227,6 @@ pub unsafe extern "C" fn set_virtual_clock(ns: i64) {
 
 /// QEMU: what the time-stamp counter reads.
 pub unsafe extern "C" fn elapsed_ticks() -> i64 {
-    let ps = CLOCK_READ.with(Cell::take).unwrap_or_else(now_ps);
+    let ps = take_clock_read().unwrap_or_else(now_ps);
     (u128::from(ps) * u128::from(spec().tsc_hz) / PS_PER_SECOND) as i64
 }

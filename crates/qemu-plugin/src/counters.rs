@@ -38,8 +38,7 @@ pub fn ask(tell: impl FnOnce()) {
     let since = Instant::now();
     while received() == before {
         if since.elapsed() > MOST_WAIT {
-            eprintln!("cxlab plugin: the model has put no counters into port {port} within {MOST_WAIT:?}");
-            stream::quit();
+            stream::give_up(&format!("the model has put no counters into port {port} within {MOST_WAIT:?}"));
         }
         std::thread::sleep(PAUSE);
     }

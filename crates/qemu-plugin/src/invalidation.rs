@@ -15,7 +15,7 @@ use iced_x86::{Mnemonic, Register};
 use crate::decoded::Decoded;
 use crate::pages::Pages;
 use crate::registers::Registers;
-use crate::{mode, qemu, stream};
+use crate::{mode, qemu, series, stream};
 
 /// Whether the instruction is of this kind.
 pub fn invalidates(code: &iced_x86::Instruction) -> bool {
@@ -70,7 +70,7 @@ fn forgets(pages: &mut Pages, vcpu: usize, code: &iced_x86::Instruction) -> Opti
 fn read_descriptor(vcpu: usize, address: u64) -> Option<(u16, u64)> {
     const PAGE: u64 = 4096;
     let physical = qemu::physical_page(vcpu as u32, address & !(PAGE - 1))? + address % PAGE;
-    Some(((qemu::read_physical(physical) & 0xfff) as u16, qemu::read_physical(physical + 8)))
+    Some(((series::read_physical(physical) & 0xfff) as u16, series::read_physical(physical + 8)))
 }
 
 #[cfg(test)]

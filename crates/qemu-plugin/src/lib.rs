@@ -22,10 +22,12 @@
 //!   window.rs     RAM over the CXL windows
 //!   poison.rs     poisoned lines in them: machine checks
 //!   qemu.rs       QEMU's own functions that the plugin interface does not offer, checked at start
+//!   series.rs     the series of QEMU that are known, and what is different between them
+//!   exports.rs    what QEMU exports, by name
 //! ```
 //!
-//! It does not model timing. Its source is QEMU 10.0's plugin interface, version 4
-//! (docs/devel/tcg-plugins.rst), and measurements on 10.0.2.
+//! It does not model timing. Its sources are QEMU's plugin interface, version 4 of 10.0 and version 7 of 11.1
+//! (docs/devel/tcg-plugins.rst), and measurements on 10.0.2 and 11.1.3.
 //!
 //! Licence: GPL-2.0-or-later, as QEMU.
 
@@ -40,6 +42,7 @@ mod counters;
 mod cpuid;
 mod decoded;
 mod device;
+mod exports;
 mod idle;
 mod invalidation;
 mod mode;
@@ -51,19 +54,34 @@ mod progress;
 mod qemu;
 mod region;
 mod registers;
+mod series;
 mod stop;
 mod stream;
 mod translate;
 mod turns;
 mod window;
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering::Relaxed;
 
-use api::PluginId;
+use api::{Block, PluginId};
 
-/// The version of the plugin interface that this plugin is written against.
+/// The version of the plugin interface that this plugin uses. QEMU reads it when it has loaded us.
 #[unsafe(no_mangle)]
-pub static qemu_plugin_version: c_int = 4;
+pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(4);
+
+/// The loader calls this before QEMU looks at the version.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = choose_interface;
+
+/// QEMU 11.1 takes version 7 alone, 10.0 nothing above 4.
+extern "C" fn choose_interface() {
+    if let Some(series) = series::found() {
+        qemu_plugin_version.store(series.interface, Relaxed);
+    }
+}
 
 /// QEMU calls this once, before the machine starts.
 ///
@@ -99,28 +117,49 @@ fn install(id: PluginId, arguments: &arguments::Arguments) -> Result<(), String>
     region::start(arguments);
     window::start(arguments);
     counters::start(arguments);
-    // SAFETY: the functions live as long as the process, and match the interface's types.
+    let nothing = std::ptr::null_mut();
+    let (of_vcpu, of_block) = if series::here().interface == series::INTERFACE_WITH_DATA {
+        (vcpu_init_with_data as api::VcpuCallback, block_with_data as api::BlockCallback)
+    } else {
+        (vcpu_init_with_id as api::VcpuCallback, block_with_id as api::BlockCallback)
+    };
+    // SAFETY: the functions live as long as the process, and match the types of the interface that was declared.
     unsafe {
-        api::qemu_plugin_register_vcpu_init_cb(id, vcpu_init);
-        api::qemu_plugin_register_vcpu_tb_trans_cb(id, translate::block);
-        api::qemu_plugin_register_atexit_cb(id, at_exit, std::ptr::null_mut());
+        api::qemu_plugin_register_vcpu_init_cb(id, of_vcpu, nothing);
+        api::qemu_plugin_register_vcpu_tb_trans_cb(id, of_block, nothing);
+        api::qemu_plugin_register_atexit_cb(id, at_exit, nothing);
     }
     Ok(())
 }
 
-unsafe extern "C" fn vcpu_init(_id: PluginId, vcpu: u32) {
+unsafe extern "C" fn vcpu_init_with_id(_id: PluginId, vcpu: u32) {
+    vcpu_init(vcpu);
+}
+
+unsafe extern "C" fn vcpu_init_with_data(vcpu: u32, _data: *mut c_void) {
+    vcpu_init(vcpu);
+}
+
+unsafe extern "C" fn block_with_id(_id: PluginId, block: *mut Block) {
+    translate::block(block);
+}
+
+unsafe extern "C" fn block_with_data(block: *mut Block, _data: *mut c_void) {
+    translate::block(block);
+}
+
+fn vcpu_init(vcpu: u32) {
     if turns::several() {
         qemu::share_blocks(vcpu as usize);
     }
     if vcpu == 0 {
         if let Err(message) = accelerator::hook() {
-            eprintln!("cxlab plugin: {message}");
-            stream::quit();
+            stream::give_up(&message);
         }
         idle::start();
     }
 }
 
-unsafe extern "C" fn at_exit(_id: PluginId, _data: *mut std::ffi::c_void) {
+unsafe extern "C" fn at_exit() {
     stream::with(|stream| stream.feed.end());
 }

@@ -1,18 +1,18 @@
 //! QEMU's own functions that the plugin interface does not offer.
 //!
 //! The Debian binary exports them as dynamic symbols. They are no interface: each is looked up at start, and a
-//! QEMU that lacks one is refused by name. Seen working with 10.0.2 (Debian bookworm-backports).
+//! QEMU that lacks one is refused by name. What differs between the series that are known is in `series.rs`.
 
 use std::cell::Cell;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-/// A vCPU of QEMU (`CPUState`), not looked into.
-pub type Cpu = *mut c_void;
+use crate::exports::{self, functions};
+use crate::series;
+pub use crate::series::Cpu;
+
 pub type Work = unsafe extern "C" fn(Cpu, u64);
 
-/// The versions whose structures are declared here.
-const SERIES: &str = "10.0.";
 /// `QEMU_CLOCK_VIRTUAL`
 pub const VIRTUAL_CLOCK: c_int = 1;
 /// `QEMU_TIMER_ATTR_ALL`
@@ -20,38 +20,19 @@ const ALL_TIMERS: c_int = -1;
 /// `RUN_STATE_PAUSED` of qapi/run-state.json
 const PAUSED: c_int = 4;
 
-macro_rules! functions {
-    ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)+) => {
-        /// The functions, by their names in QEMU.
-        #[allow(non_snake_case)]
-        pub struct Functions { $(pub $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)+ }
-
-        impl Functions {
-            fn find() -> Result<Functions, String> {
-                Ok(Functions { $($name: {
-                    let address = symbol(concat!(stringify!($name), "\0"))?;
-                    // SAFETY: QEMU's function of this name has this type in 10.0 (its headers).
-                    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address) }
-                },)+ })
-            }
-        }
-    };
-}
-
 functions! {
+    /// What all series have.
+    Functions:
     object_class_by_name: fn(*const c_char) -> *mut *mut c_void;
     async_run_on_cpu: fn(Cpu, Work, u64);
     async_safe_run_on_cpu: fn(Cpu, Work, u64);
     qemu_get_cpu: fn(c_int) -> Cpu;
     qemu_clock_deadline_ns_all: fn(c_int, c_int) -> i64;
     qemu_clock_run_timers: fn(c_int) -> bool;
+    cpus_get_elapsed_ticks: fn() -> i64;
     all_cpu_threads_idle: fn() -> bool;
     bql_lock_impl: fn(*const c_char, c_int);
     bql_unlock: fn();
-    cpu_get_phys_page_debug: fn(Cpu, u64) -> u64;
-    cpu_physical_memory_is_io: fn(u64) -> bool;
-    cpu_physical_memory_rw: fn(u64, *mut c_void, u64, bool);
-    tb_flush: fn(Cpu);
     tcg_handle_interrupt: fn(Cpu, c_int);
     tcg_cpu_init_cflags: fn(Cpu, bool);
     cpu_exit: fn(Cpu);
@@ -78,30 +59,7 @@ functions! {
     memory_region_add_subregion_overlap: fn(*mut c_void, u64, *mut c_void, c_int);
 }
 
-/// `VersionInfo` of qapi/control.json.
-#[repr(C)]
-struct VersionInfo {
-    /// major, minor, micro
-    qemu: *const [i64; 3],
-    package: *const c_char,
-}
-
-/// The version that runs, if it tells.
-fn version() -> Option<String> {
-    // SAFETY: a lookup by a valid C string; the QMP command's implementation has this type since 1.0. Its result
-    // is freed by nobody: it is asked for once, when QEMU is about to end.
-    unsafe {
-        let address = libc::dlsym(libc::RTLD_DEFAULT, c"qmp_query_version".as_ptr());
-        if address.is_null() {
-            return None;
-        }
-        let query: unsafe extern "C" fn(*mut c_void) -> *const VersionInfo = std::mem::transmute(address);
-        let [major, minor, micro] = *(*query(std::ptr::null_mut())).qemu;
-        Some(format!("{major}.{minor}.{micro}"))
-    }
-}
-
-/// More than the `MemoryRegion` of 10.0 (272 bytes, include/exec/memory.h); those of ours live as long as QEMU does.
+/// More than the `MemoryRegion` of any series (272 bytes in 10.0, include/exec/memory.h); those of ours live as long as QEMU does.
 pub const MEMORY_REGION_BYTES: usize = 8192;
 
 /// The vCPU whose thread this is.
@@ -111,15 +69,6 @@ pub fn current_cpu() -> Cpu {
         let variable = libc::dlsym(libc::RTLD_DEFAULT, c"current_cpu".as_ptr()).cast::<Cpu>();
         if variable.is_null() { std::ptr::null_mut() } else { *variable }
     }
-}
-
-/// Which QEMU runs and which one is wanted, for messages.
-pub fn wanted() -> String {
-    let found = version().unwrap_or_else(|| "of an unknown version".into());
-    format!(
-        "this is QEMU {found}; CXLab is written for qemu-system-x86_64 10.0 as Debian builds it (package \
-         qemu-system-x86 of bookworm-backports)"
-    )
 }
 
 /// `VirtioInfoList` of qapi/virtio.json.
@@ -159,23 +108,10 @@ pub struct VirtQueueStatus {
 
 static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
 
-fn symbol(name: &str) -> Result<*mut c_void, String> {
-    let name = CStr::from_bytes_with_nul(name.as_bytes()).expect("the macro adds the zero");
-    // SAFETY: a lookup by a valid C string.
-    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    if address.is_null() {
-        let name = name.to_string_lossy();
-        return Err(format!("QEMU has no function `{name}`: {}", wanted()));
-    }
-    Ok(address)
-}
-
-/// Find all functions, or say which one this QEMU lacks. A series that has them all may have other structures.
+/// Find all functions, or say which one this QEMU lacks.
 pub fn check() -> Result<(), String> {
-    let functions = Functions::find()?;
-    if !version().is_some_and(|version| version.starts_with(SERIES)) {
-        return Err(wanted());
-    }
+    series::check()?;
+    let functions = Functions::find().map_err(series::lacks)?;
     let _ = FUNCTIONS.set(functions);
     Ok(())
 }
@@ -186,7 +122,8 @@ pub fn functions() -> &'static Functions {
 
 /// Where QEMU keeps the address of the function that it calls for CPUID.
 pub fn cpuid_helper() -> Result<*mut *mut c_void, String> {
-    symbol("helper_info_cpuid\0").map(<*mut c_void>::cast)
+    let name = "helper_info_cpuid";
+    exports::address("helper_info_cpuid\0").map(<*mut c_void>::cast).ok_or_else(|| series::lacks(name))
 }
 
 /// A vCPU by its number.
@@ -232,21 +169,10 @@ pub fn share_blocks(vcpu: usize) {
     unsafe { (functions().tcg_cpu_init_cflags)(cpu(vcpu), true) };
 }
 
-/// The physical page behind a virtual one, if it is memory.
+/// The physical page behind a virtual one, if it is memory. The caller is the thread of that vCPU.
 pub fn physical_page(vcpu: u32, page: u64) -> Option<u64> {
-    // SAFETY: reads the guest's page tables, on the thread of that vCPU.
-    unsafe {
-        let physical = (functions().cpu_get_phys_page_debug)((functions().qemu_get_cpu)(vcpu as c_int), page);
-        (physical != u64::MAX && !(functions().cpu_physical_memory_is_io)(physical)).then_some(physical)
-    }
-}
-
-/// Eight bytes of the guest's physical memory.
-pub fn read_physical(address: u64) -> u64 {
-    let mut word = 0u64;
-    // SAFETY: copies eight bytes out of the guest's memory.
-    unsafe { (functions().cpu_physical_memory_rw)(address, std::ptr::from_mut(&mut word).cast(), 8, false) };
-    word
+    // SAFETY: the vCPU exists, and this is its thread.
+    unsafe { series::physical_page(cpu(vcpu as usize), page) }
 }
 
 /// QEMU's big lock, held until dropped.

@@ -12,7 +12,7 @@ use cxlab_access::Marker;
 
 use crate::arguments::{Arguments, Detail};
 use crate::qemu::{self, Cpu};
-use crate::{boot, counters, idle, mode, stop, stream};
+use crate::{boot, counters, idle, mode, series, stop, stream};
 
 static DETAIL: OnceLock<Detail> = OnceLock::new();
 /// id of the marker that the next region begins with
@@ -118,7 +118,7 @@ unsafe extern "C" fn begin(cpu: Cpu, vcpu: u64) {
     let marker = Marker::from_id(BEGINS_WITH.load(Acquire)).expect("on_marker stored one");
     stream::with(|stream| stream.begin(vcpu as usize, marker));
     // SAFETY: all vCPUs are stopped.
-    unsafe { (qemu::functions().tb_flush)(cpu) };
+    unsafe { series::flush_translations(cpu) };
 }
 
 unsafe extern "C" fn end_warm_up(_cpu: Cpu, vcpu: u64) {

@@ -25,15 +25,14 @@ impl Registers {
     }
 
     fn find() -> Registers {
-        // SAFETY: QEMU gives an array of descriptors whose names it keeps.
-        let all = unsafe {
+        // SAFETY: QEMU gives an array of descriptors, each as large as glib says, whose names are C strings that it keeps.
+        unsafe {
             let array = api::qemu_plugin_get_registers();
-            std::slice::from_raw_parts((*array).data.cast::<RegisterDescriptor>(), (*array).length as usize)
-        };
-        // SAFETY: the names are C strings that QEMU keeps.
-        let name = |register: &RegisterDescriptor| unsafe { CStr::from_ptr(register.name) };
-        let named = |register| (name(register).to_string_lossy().into_owned(), register.handle);
-        Registers(all.iter().map(named).collect())
+            let (data, size) = ((*array).data, api::g_array_get_element_size(array) as usize);
+            let all = (0..(*array).length as usize).map(|index| &*data.add(index * size).cast::<RegisterDescriptor>());
+            let name = |register: &RegisterDescriptor| CStr::from_ptr(register.name).to_string_lossy().into_owned();
+            Registers(all.map(|register| (name(register), register.handle)).collect())
+        }
     }
 
     /// In a callback that was registered for registers: the value; `None` of what QEMU does not show. Linux gives all
@@ -59,9 +58,9 @@ impl Registers {
         // SAFETY: a growing array of glib's, and a handle of QEMU's.
         unsafe {
             let bytes: *mut ByteArray = api::g_byte_array_new();
-            let length = api::qemu_plugin_read_register(handle, bytes);
-            let read = std::slice::from_raw_parts((*bytes).data, usize::try_from(length).unwrap_or(0));
-            let value = <[u8; 8]>::try_from(read).ok().map(u64::from_le_bytes);
+            api::qemu_plugin_read_register(handle, bytes);
+            let length = (*bytes).length as usize;
+            let value = (length == 8).then(|| u64::from_le_bytes(*(*bytes).data.cast::<[u8; 8]>()));
             api::g_byte_array_unref(bytes);
             value
         }

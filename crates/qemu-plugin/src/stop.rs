@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
 use crate::qemu::{self, BigLock, Cpu};
-use crate::{port, stream, turns};
+use crate::{port, series, stream, turns};
 
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_micros(200);
@@ -67,7 +67,7 @@ pub fn is_over_idle(lock: &BigLock) {
 /// Throw all translations away.
 pub unsafe extern "C" fn flush(cpu: Cpu, _data: u64) {
     // SAFETY: all vCPUs are stopped.
-    unsafe { (qemu::functions().tb_flush)(cpu) };
+    unsafe { series::flush_translations(cpu) };
 }
 
 /// From here on the request is awaited.
@@ -86,10 +86,9 @@ fn wait() {
     let since = Instant::now();
     while is_awaited(&BigLock::take()) {
         if since.elapsed() > MOST_WAIT {
-            eprintln!(
-                "cxlab plugin: the run has come to its bound, and nobody has stopped its program within {MOST_WAIT:?}"
-            );
-            stream::quit();
+            stream::give_up(&format!(
+                "the run has come to its bound, and nobody has stopped its program within {MOST_WAIT:?}"
+            ));
         }
         std::thread::sleep(PAUSE);
     }

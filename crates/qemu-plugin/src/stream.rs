@@ -29,7 +29,7 @@ use link::Link;
 use warming::Warming;
 
 pub use block::BlockData;
-pub use link::quit;
+pub use link::give_up;
 
 pub struct Stream {
     pub feed: Feed,

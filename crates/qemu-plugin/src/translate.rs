@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use cxlab_access::Marker;
 use iced_x86::{Code, Decoder, DecoderOptions};
 
-use crate::api::{self, Block, Instruction, PluginId};
+use crate::api::{self, Block, Instruction};
 use crate::decoded::Decoded;
 use crate::stream::{self, BlockData};
 use crate::{callbacks, clock, device, invalidation, mode, named_line, region, turns, window};
@@ -18,7 +18,7 @@ const HLT: u8 = 0xf4;
 const PAUSE: [u8; 2] = [0xf3, 0x90];
 
 /// QEMU has translated a block.
-pub unsafe extern "C" fn block(_id: PluginId, block: *mut Block) {
+pub fn block(block: *mut Block) {
     window::at_translation();
     // SAFETY: the block is valid during this call.
     let (count, pc) = unsafe { (api::qemu_plugin_tb_n_insns(block), api::qemu_plugin_tb_vaddr(block)) };

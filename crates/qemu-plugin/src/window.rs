@@ -18,8 +18,10 @@ use std::sync::{Once, OnceLock};
 
 use crate::arguments::Arguments;
 use crate::qemu::{self, Cpu, functions};
-use crate::{poison, stream};
+use crate::{poison, series, stream};
 
+/// QEMU's name of a window's region.
+const REGION: &str = "cxl-fixed-memory-region";
 /// Above the 0 of QEMU's own region.
 const PRIORITY: i32 = 100;
 static WINDOWS: AtomicU32 = AtomicU32::new(0);
@@ -42,23 +44,35 @@ pub fn at_translation() {
 }
 
 unsafe extern "C" fn lay_all(_cpu: Cpu, _data: u64) {
+    let devices = if series::here().window_is_device { of_devices() } else { Vec::new() };
     for window in 0..WINDOWS.load(Acquire) {
+        let own = match devices.get(window as usize) {
+            Some(path) => path.clone(),
+            None => format!("/machine/{REGION}[{window}]"),
+        };
         // SAFETY: the big lock is held.
-        if let Err(message) = unsafe { lay(window) } {
-            eprintln!("cxlab plugin: {message}");
-            stream::quit();
+        if let Err(message) = unsafe { lay(window, &own) } {
+            stream::give_up(&message);
         }
     }
 }
 
+/// The regions of windows that are devices, in the order in which they were made: that of the command line.
+fn of_devices() -> Vec<String> {
+    let device = |number| format!("/machine/unattached/device[{number}]");
+    // SAFETY: look-ups by valid strings, under the big lock.
+    let exists = |path: &String| unsafe { find(path) }.is_ok();
+    let devices = (0..).map(device).take_while(exists);
+    devices.map(|device| format!("{device}/{REGION}[0]")).filter(exists).collect()
+}
+
 /// # Safety
 /// The caller holds the big lock.
-unsafe fn lay(window: u32) -> Result<(), String> {
-    let own = format!("/machine/cxl-fixed-memory-region[{window}]");
+unsafe fn lay(window: u32, own: &str) -> Result<(), String> {
     let backend = format!("/objects/window{window}");
-    // SAFETY: look-ups by valid strings; properties of a memory region in 10.0 are `addr` and `size`.
+    // SAFETY: look-ups by valid strings; properties of a memory region are `addr` and `size`.
     unsafe {
-        let region = find(&own)?;
+        let region = find(own)?;
         let base = (functions().object_property_get_uint)(region, c"addr".as_ptr(), std::ptr::null_mut());
         let size = (functions().object_property_get_uint)(region, c"size".as_ptr(), std::ptr::null_mut());
         let memory = (functions().host_memory_backend_get_memory)(find(&backend)?);
@@ -84,5 +98,5 @@ unsafe fn find(path: &str) -> Result<*mut c_void, String> {
     let name = CString::new(path).expect("no zero in it");
     // SAFETY: a look-up by a valid C string; no answer on ambiguity is wanted.
     let object = unsafe { (functions().object_resolve_path)(name.as_ptr(), std::ptr::null_mut()) };
-    if object.is_null() { Err(format!("QEMU has no object {path}: {}", qemu::wanted())) } else { Ok(object) }
+    if object.is_null() { Err(format!("QEMU has no object {path}: {}", series::wanted())) } else { Ok(object) }
 }

@@ -18,7 +18,7 @@ from cxlab.run.host import jail, qemu
 from cxlab.run.options.confinement import Mode
 
 FIX = "cxlab doctor --fix"
-#: Debian's releases that have QEMU 10.0 and a kernel of the series: 12 in its backports, 13 itself.
+#: Debian's releases that have a QEMU and a kernel that are known: 12 in its backports, 13 itself.
 DEBIAN = ("12", "13")
 BIOS = (Path("/usr/share/seabios/bios-256k.bin"), Path("/usr/share/qemu/bios-256k.bin"))
 
@@ -37,9 +37,7 @@ def _system() -> str:
     if platform.machine() != "x86_64":
         raise Missing(found, "CXLab decodes x86-64 instructions: use an x86-64 host")
     if release.get("ID") != "debian" or release.get("VERSION_ID") not in DEBIAN:
-        raise Missing(
-            found, "CXLab is made for Debian 12 and 13, which have QEMU 10.0 and the guest's kernel"
-        )
+        raise Missing(found, "CXLab is made for Debian 12 and 13, which have its QEMU and the guest's kernel")
     return found
 
 
@@ -79,7 +77,7 @@ REQUIREMENTS: dict[str, Callable[[], str]] = {
     "system": _system,
     # pip installs the package for no older one.
     "Python 3.11": platform.python_version,
-    f"QEMU {qemu.WANTED}.x": qemu.check_version,
+    f"QEMU {qemu.WANTED}": qemu.check_version,
     "SeaBIOS": _bios,
     "jail of QEMU and model": _jail,
     f"guest kernel {kernel_image.SERIES}": _kernel,

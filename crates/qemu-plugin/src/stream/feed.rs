@@ -20,7 +20,7 @@ use crate::pages::{News, Pages};
 use crate::qemu::{self, BigLock};
 use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
-use crate::{clock, device};
+use crate::{clock, device, series};
 
 pub struct Feed {
     link: Link,
@@ -256,7 +256,7 @@ impl Feed {
     /// The page through which `address` led to `physical`; the model is told of a new one.
     #[inline]
     pub fn page(&mut self, vcpu: usize, address: u64, physical: u64) -> Option<Page> {
-        let (page, news) = self.pages(vcpu)?.find(vcpu, address, physical, qemu::read_physical)?;
+        let (page, news) = self.pages(vcpu)?.find(vcpu, address, physical, series::read_physical)?;
         if let Some(News { mapping, replaces }) = news {
             let (record, entries) = Record::of_page(page.id, &mapping, replaces);
             self.link.define(Vcpu::new(vcpu), record, &entries);

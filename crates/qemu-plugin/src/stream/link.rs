@@ -26,9 +26,16 @@ pub struct Link {
 }
 
 /// End QEMU at once: there is nobody left to simulate for.
-pub fn quit() -> ! {
+fn quit() -> ! {
     // SAFETY: ends the process without running QEMU's exit handlers, which would ask the model again.
     unsafe { libc::_exit(MODEL_GONE) }
+}
+
+/// End QEMU at once, and say why: the exit status is any program's that has failed.
+pub fn give_up(why: &str) -> ! {
+    eprintln!("cxlab plugin: {why}");
+    // SAFETY: as in `quit`.
+    unsafe { libc::_exit(1) }
 }
 
 fn or_quit<T>(result: Result<T, PeerGone>) -> T {

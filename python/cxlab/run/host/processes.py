@@ -95,6 +95,7 @@ class Processes:
             ports=ends,
             console=room.writes(self.directory.console),
             program=room.reads(program),
+            version=qemu.version(),
             share=room.share(),
             keep=None if request.keep is None else room.writes(request.keep),
             plugin=plugin,

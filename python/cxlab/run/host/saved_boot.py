@@ -131,7 +131,8 @@ def key(command: qemu.Command) -> str:
     digest = hashlib.sha256("\0".join(same.arguments()).encode())
     digest.update(command.plugin.path.read_bytes())
     state = command.program.stat()
-    digest.update(f"{state.st_size} {state.st_mtime_ns}".encode())
+    # The program may be a script, which stays the same when what it starts is another.
+    digest.update(f"{state.st_size} {state.st_mtime_ns} {command.version}".encode())
     return digest.hexdigest()[:32]
 
 
