@@ -97,5 +97,21 @@ def test_the_command_refuses_another_qemu_before_it_starts(
     other.write_text("#!/bin/sh\necho QEMU emulator version 7.2.19\n")
     other.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(QemuVersion, match=r"QEMU 7\.2\.19 was found, 10\.0\.x or 11\.1\.x is wanted"):
+    with pytest.raises(QemuVersion, match=r"QEMU 7\.2\.19 was found, 10\.0\.x is wanted"):
         qemu.check_version()
+
+
+def test_a_series_on_trial_is_taken_where_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / qemu.PROGRAM
+    other.write_text("#!/bin/sh\necho QEMU emulator version 11.1.3\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(QemuVersion, match=r"CXLAB_TRY_QEMU=11\.1 takes it"):
+        qemu.check_version()
+    monkeypatch.setenv("CXLAB_TRY_QEMU", "11.2")
+    with pytest.raises(QemuVersion):
+        qemu.check_version()
+    monkeypatch.setenv("CXLAB_TRY_QEMU", "11.1")
+    assert qemu.check_version() == "11.1.3"

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use iced_x86::Register;
 
 use crate::api::{self, ByteArray, RegisterDescriptor};
+use crate::series;
 
 /// QEMU's handles of the registers, by name.
 pub struct Registers(HashMap<String, *mut c_void>);
@@ -58,7 +59,7 @@ impl Registers {
         // SAFETY: a growing array of glib's, and a handle of QEMU's.
         unsafe {
             let bytes: *mut ByteArray = api::g_byte_array_new();
-            api::qemu_plugin_read_register(handle, bytes);
+            series::read_register(handle, bytes);
             let length = (*bytes).length as usize;
             let value = (length == 8).then(|| u64::from_le_bytes(*(*bytes).data.cast::<[u8; 8]>()));
             api::g_byte_array_unref(bytes);

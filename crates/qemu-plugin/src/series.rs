@@ -4,6 +4,7 @@
 //!                            10.0                        11.1
 //!   plugin interface         4: callbacks get our id     7: callbacks get a pointer of ours in its place
 //!   `tcg-accel-ops`          clock in slots 24 to 26     statistics of a vCPU in 24, clock in slots 25 to 27
+//!   control registers        in any callback             only where it was registered for: gdb_read_register
 //!   guest's page tables      cpu_get_phys_page_debug     cpu_translate_for_debug
 //!   flush translations       tb_flush                    queue_tb_flush
 //!   CXL window's region      below /machine              below a device of its own
@@ -14,6 +15,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
+use crate::api::{self, ByteArray};
 use crate::exports::{self, functions};
 
 /// A vCPU of QEMU (`CPUState`), not looked into.
@@ -91,6 +93,7 @@ functions! {
     address_space_is_io: fn(*mut c_void, u64) -> bool;
     physical_memory_read: fn(u64, *mut c_void, u64);
     queue_tb_flush: fn(Cpu);
+    gdb_read_register: fn(Cpu, *mut ByteArray, c_int) -> c_int;
 }
 
 /// `TranslateForDebugResult` of 11.1, and room for what follows.
@@ -164,6 +167,26 @@ pub unsafe fn physical_page(cpu: Cpu, page: u64) -> Option<u64> {
                 let is_mapped = (qemu.cpu_translate_for_debug)(cpu, page, &raw mut translation);
                 let is_memory = |physical| !(qemu.address_space_is_io)(*memory as *mut c_void, physical);
                 (is_mapped && is_memory(translation.physical)).then_some(translation.physical)
+            }
+        }
+    }
+}
+
+/// Append a register to an array, or nothing. The interface of 11.1 reads none in a callback that was not registered for it. The
+/// control registers are up to date in each, so this asks what stands behind the interface.
+///
+/// # Safety
+/// The caller is a vCPU's thread, `handle` one of QEMU's, and `to` an array of glib's.
+pub unsafe fn read_register(handle: *mut c_void, to: *mut ByteArray) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match own() {
+            Own::Of10_0(_) => api::qemu_plugin_read_register(handle, to),
+            Own::Of11_1 { qemu, .. } => {
+                let Some(cpu) = exports::address("current_cpu\0") else { return };
+                // One more than the number of the register, and below it a bit that says whether it can be written.
+                let number = (handle as usize >> 1) as c_int - 1;
+                (qemu.gdb_read_register)(*cpu.cast::<Cpu>(), to, number);
             }
         }
     }

@@ -6,6 +6,7 @@ hmat-lb, fsdev, virtserialport), and measurements that the tests repeat.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -26,7 +27,11 @@ PROGRAM = "qemu-system-x86_64"
 LARGEST_ENTRY = 65534
 #: The plugin replaces parts of the accelerator's table of functions. It knows where they are in these series:
 #: crates/qemu-plugin/src/series.rs.
-KNOWN = ("10.0", "11.1")
+KNOWN = ("10.0",)
+#: The plugin knows these too, but a few tests fail with them: docs/decisions/qemu-series.md.
+TRIED = ("11.1",)
+#: Names a series of `TRIED` that is to be taken.
+TRY = "CXLAB_TRY_QEMU"
 WANTED = " or ".join(f"{series}.x" for series in KNOWN)
 HOW_TO_GET = (
     "Debian 13 has it: sudo apt-get install qemu-system-x86. Debian 12 has it in bookworm-backports: "
@@ -110,8 +115,12 @@ def check_version() -> str:
 
     """
     here = version()
-    if here.rpartition(".")[0] not in KNOWN:
-        raise QemuVersion(f"QEMU {here} was found, {WANTED} is wanted. {HOW_TO_GET}")
+    series = here.rpartition(".")[0]
+    if series not in KNOWN and not (series in TRIED and os.environ.get(TRY) == series):
+        trial = f". {TRY}={series} takes it all the same, with results that are not trusted yet"
+        raise QemuVersion(
+            f"QEMU {here} was found, {WANTED} is wanted. {HOW_TO_GET}{trial if series in TRIED else ''}"
+        )
     return here
 
 
