@@ -84,6 +84,18 @@ def test_the_folders_are_runs_that_diff_and_show_read(compared: Path, columns: A
     assert "core0.l1_hits" in cxlab("show", "--stats", str(compared / "cxl")).stdout
 
 
+def test_the_comparison_and_each_column_make_a_page(compared: Path, columns: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = cxlab("report", str(compared), "-o", str(page))
+    assert done.returncode == 0, done.stderr
+    told = page.read_text()
+    assert "Slowdown and its causes" in told and f"{columns[1]['slowdown']:.2f} times slower on cxl" in told
+    for column in ("dram", "cxl"):
+        done = cxlab("report", str(compared / column), "-o", str(page))
+        assert done.returncode == 0, done.stderr
+        assert f"--membind {column}" in page.read_text()
+
+
 def test_what_is_no_run_is_refused(compared: Path, tmp_path: Path) -> None:
     for arguments in (("show", str(tmp_path)), ("diff", str(compared), str(compared / "dram"))):
         done = cxlab(*arguments)

@@ -14,6 +14,7 @@ from cxlab import model
 from cxlab.cli import plan as plan_command
 from cxlab.cli import report as command
 from cxlab.cli import sweep as sweep_command
+from cxlab.compare.report import COMPARISON as COMPARISON_FILE
 from cxlab.plan.abstract_cost_model import AbstractCost
 from cxlab.report import causes
 from pyarrow import parquet
@@ -31,6 +32,10 @@ COMPARISON = {
         {"label": "all DRAM", "slowdown": 1.0, "because": {"cpu": 0.0, "dram": 0.0, "cxl link": 0.0}},
         {"label": "all CXL", "slowdown": 1.6, "because": {"cpu": 0.05, "dram": -0.15, "cxl link": 0.7}},
     ]
+}
+NODES = {
+    "dram": {"bandwidth_mb_s": 1000.0, "load_latency_ns": 120.0},
+    "cxl": {"bandwidth_mb_s": None, "load_latency_ns": None, "intervals": {}},
 }
 LATENCY = {"count": 10, "mean": 120.0, "stdev": 5.0, "min": 90.0, "p50": 115.0, "p99": 300.0, "max": 400.0}
 
@@ -226,6 +231,35 @@ def test_the_cost_model_as_a_form(tmp_path: Path, browser: webdriver.Chrome) -> 
     slider.send_keys(Keys.ARROW_RIGHT)
     assert float(slider.get_attribute("value") or "nan") > before
     assert complaints(browser) == []
+
+
+@pytest.fixture
+def comparison_folder(tmp_path: Path) -> Path:
+    """As `cxlab compare --out` leaves it; its figures are made up."""
+    figures = {"machine": "8468v-asic", "how": "run", "simulated_seconds": [0.01], "nodes": NODES}
+    ends = {"interval": [1.5, 1.7], "confidence": 0.95}
+    placed = [("--membind dram", {"interval": None, "confidence": None}), ("--membind cxl", ends)]
+    columns = [
+        {**column, **figures, "placement": placement, **interval, "folder": str(tmp_path / "dram")}
+        for column, (placement, interval) in zip(COMPARISON["columns"], placed, strict=True)
+    ]
+    run_folder(tmp_path / "dram")
+    document = {"sentences": ["1.60 times slower on cxl than on dram"], "columns": columns}
+    (tmp_path / COMPARISON_FILE).write_text(json.dumps(document))
+    return tmp_path
+
+
+def test_a_comparison_is_a_page(browser: webdriver.Chrome, comparison_folder: Path) -> None:
+    path = comparison_folder / "c.html"
+    told = made(comparison_folder, path)
+    assert "1.60 times slower on cxl than on dram." in told and "1.500 to 1.700, 95%" in told
+    check_page(browser, path)
+
+
+def test_a_comparison_that_is_damaged_is_refused(comparison_folder: Path) -> None:
+    (comparison_folder / COMPARISON_FILE).write_text('{"columns": []}')
+    done = CliRunner().invoke(command.command, [str(comparison_folder)])
+    assert done.exit_code == 2 and "is damaged, or of another CXLab" in done.output
 
 
 def test_causes_add_up_in_the_chart(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ otherwise it does not see: programs of several processors, and Linux that moves 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -229,10 +230,14 @@ class _Measurement:
         directory = self._directory(planned, seed)
         if kept is not None:
             kept.replace(directory.profile)
-        program = {"argv": list(self.program), "cwd": str(session.working_folder())}
-        asked = {"program": program, **keys_of(planned.machine)}
         text = " ".join(planned.policy) if planned.policy is not None else placement.DEFAULT.text
-        write_json(directory.config, {**asked, "placement": text, "replayed_from": recorder.label})
+        recorded: dict[str, Any] = json.loads((self.path_of(recorder, seed) / "config.json").read_bytes())
+        resolved = session.load_machine(planned.machine).resolved
+        write_json(
+            directory.config,
+            {**recorded, "machine": resolved, "placement": text, "replayed_from": recorder.label},
+        )
+        asked = {"program": recorded["program"], **keys_of(planned.machine)}
         figures = {key: value for key, value in model.document(result).items() if key != "statistics"}
         write_json(directory.summary, {**figures, "complete": result.complete, **asked, "placement": text})
         if result.statistics is not None:

@@ -11,6 +11,8 @@ import click
 
 from cxlab.cli import columns, comparison
 from cxlab.cli.output_file import json_option
+from cxlab.compare import report
+from cxlab.output import write_json
 from cxlab.run.options import detail as detail_options
 from cxlab.run.options import files, placement, plot, sampling, simulated, table, timeline
 from cxlab.run.options.option import Command, Given
@@ -73,6 +75,7 @@ def _placements(command: Command) -> Command:
     "once and replayed on the other columns where a replay is exact enough. Else each column runs in a guest "
     "of its own. For a long PROGRAM add --sample auto: each column then runs in a guest and is sampled. "
     "What PROGRAM writes to its standard output is kept in the folder of its run. "
+    "`cxlab report` makes a page of the folder of all columns. "
     "Example: cxlab compare --membind dram --membind cxl -- sort big.txt",
     epilog="Exit status: 0; 125 if the simulator fails, 126 or 127 if PROGRAM cannot be executed or is not "
     "found, 128 + n if a signal ended the comparison.",
@@ -118,6 +121,9 @@ def command(
     measured = columns.measure(given, planned, program, seeds=seeds, anew=anew)
     if isinstance(measured, int):
         return measured
+    kept = measured[0].folder
+    if kept is not None:
+        write_json(kept.parent / report.COMPARISON, comparison.document(measured))
     comparison.show(measured, json_file)
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,13 +34,20 @@ def _nodes_in_use(results: Sequence[RunResult]) -> list[str]:
     return list(dict.fromkeys(node for mode in modes for node, stages in mode.nodes_s.items() if stages))
 
 
+def document(columns: Sequence[Column]) -> dict[str, Any]:
+    """What `--json` writes."""
+    return {"sentences": _sentences(columns), **report.document(columns)}
+
+
+def _sentences(columns: Sequence[Column]) -> list[str]:
+    first, *others = columns
+    return [report.sentence(first, column) for column in others]
+
+
 def show(columns: Sequence[Column], json_file: Path | None) -> None:
     """The first column is what the others are compared with."""
-    first, *others = columns
-    sentences = [report.sentence(first, column) for column in others]
     if json_file is not None:
-        document = {"sentences": sentences, **report.document(columns)}
-        output.write_json(json_file, document)
-    for sentence in sentences:
+        output.write_json(json_file, document(columns))
+    for sentence in _sentences(columns):
         click.echo(sentence)
     output.console().print(report.table(columns))

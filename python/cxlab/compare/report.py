@@ -17,6 +17,8 @@ from cxlab.sampled import Term, interval
 LEAST_SHARE = 0.01
 #: Less than this apart is as fast, where no interval says more.
 LEAST_SLOWDOWN = 0.005
+#: In the folder of the columns' runs, what `--json` writes.
+COMPARISON = "comparison.json"
 NO_INTERVAL = "one exact run of each: no interval"
 
 
