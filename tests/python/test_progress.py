@@ -140,6 +140,7 @@ def test_a_terminal_sees_a_replay_go_on() -> None:
     script = ["script", "--quiet", "--return", "--command", command, "/dev/null"]
     shown = subprocess.run(script, stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout.decode()
     painted = [match for part in re.split(r"\r\x1b\[K|\r\n", shown) if (match := REPLAYING.fullmatch(part))]
-    assert len(painted) >= 3, shown
+    # A quick host replays it in half a second.
+    assert len(painted) >= 2 and "M/s" in painted[-1][0], shown
     # The table comes on a clear line.
     assert re.search(r"\r\x1b\[K(\r\n|\x1b\[\d+m)*8468v-asic", shown), shown
