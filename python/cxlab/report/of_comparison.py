@@ -7,12 +7,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from cxlab import model
 from cxlab.compare.report import COMPARISON
 from cxlab.error import Code, InputError
 from cxlab.report import causes, topology
 from cxlab.report.page import Facts, Report
 from cxlab.report.topology import Topology
+
+
+class _Node(Struct, frozen=True):
+    """What a memory did; None where too few windows tell of it."""
+
+    bandwidth_mb_s: float | None
+    load_latency_ns: float | None
+
+
+class _Column(Struct, frozen=True):
+    """What is read of a column."""
+
+    label: str
+    machine: str
+    placement: str
+    how: str
+    simulated_seconds: Sequence[float]
+    slowdown: float
+    interval: tuple[float, float] | None
+    confidence: float | None
+    nodes: Mapping[str, _Node]
+    folder: str | None
+
+
+class _Comparison(Struct, frozen=True):
+    """What is read of comparison.json."""
+
+    sentences: Sequence[str]
+    columns: Sequence[_Column]
 
 
 def report(folder: Path) -> Report:
@@ -24,48 +56,49 @@ def report(folder: Path) -> Report:
     """
     file = folder / COMPARISON
     try:
-        document: dict[str, Any] = json.loads(file.read_bytes())
-        columns, sentences = document["columns"], document["sentences"]
-        facts = [_columns(columns), _memory(columns)]
-    except (ValueError, KeyError, TypeError) as error:
-        found = f"is damaged, or of another CXLab ({error!r})"
+        comparison = msgspec.json.decode(file.read_bytes(), type=_Comparison)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        found = f"is damaged, or of another CXLab ({error})"
         raise InputError(Code.SWEEP, str(file), found, "what `cxlab compare` writes; run it again") from None
+    columns = comparison.columns
     chart = causes.of_file(file)
-    shown: list[Any] = [facts[0], *([] if chart is None else [chart]), facts[1]]
+    shown: list[Any] = [_columns(columns), *([] if chart is None else [chart]), _memory(columns)]
     configurations = [_configuration(folder, column) for column in columns]
     shown += _topologies(found for found in configurations if found is not None)
     argv: list[str] = next((found["program"]["argv"] for found in configurations if found is not None), [])
-    return Report(f"CXLab comparison: {' '.join(argv)}", " ".join(f"{told}." for told in sentences), shown)
+    told = " ".join(f"{sentence}." for sentence in comparison.sentences)
+    return Report(f"CXLab comparison: {' '.join(argv)}", told, shown)
 
 
-def _columns(columns: Sequence[Mapping[str, Any]]) -> Facts:
+def _columns(columns: Sequence[_Column]) -> Facts:
     headings = ("column", "machine", "placement", "times the first", "interval", "how", "simulated time [ms]")
     rows = [
         (
-            column["label"],
-            column["machine"],
-            column["placement"],
-            round(column["slowdown"], 3),
-            _interval(column["interval"], column["confidence"]),
-            column["how"],
-            ", ".join(f"{1e3 * seconds:.4g}" for seconds in column["simulated_seconds"]),
+            column.label,
+            column.machine,
+            column.placement,
+            round(column.slowdown, 3),
+            _interval(column),
+            column.how,
+            ", ".join(f"{1e3 * seconds:.4g}" for seconds in column.simulated_seconds),
         )
         for column in columns
     ]
     return Facts("Columns", headings, rows)
 
 
-def _interval(ends: Sequence[float] | None, confidence: float | None) -> str:
-    if ends is None or confidence is None:
+def _interval(column: _Column) -> str:
+    if column.interval is None or column.confidence is None:
         return "none"
-    return f"{ends[0]:.3f} to {ends[1]:.3f}, {confidence:.0%}"
+    low, high = column.interval
+    return f"{low:.3f} to {high:.3f}, {column.confidence:.0%}"
 
 
-def _memory(columns: Sequence[Mapping[str, Any]]) -> Facts:
+def _memory(columns: Sequence[_Column]) -> Facts:
     rows = [
-        (column["label"], name, _told(of["bandwidth_mb_s"], 1e-3), _told(of["load_latency_ns"], 1.0))
+        (column.label, name, _told(of.bandwidth_mb_s, 1e-3), _told(of.load_latency_ns, 1.0))
         for column in columns
-        for name, of in column["nodes"].items()
+        for name, of in column.nodes.items()
     ]
     return Facts("Memory", ("column", "node", "bandwidth [GB/s]", "load to use [ns]"), rows)
 
@@ -74,13 +107,13 @@ def _told(value: float | None, factor: float) -> str:
     return "-" if value is None else f"{value * factor:.4g}"
 
 
-def _configuration(folder: Path, column: Mapping[str, Any]) -> dict[str, Any] | None:
+def _configuration(folder: Path, column: _Column) -> dict[str, Any] | None:
     """The config.json of a column's first run; None if its folder is not there any more."""
+    if column.folder is None:
+        return None
     try:
-        found: dict[str, Any] = json.loads(
-            (folder / Path(column["folder"]).name / "config.json").read_bytes()
-        )
-    except (OSError, ValueError, TypeError):
+        found: dict[str, Any] = json.loads((folder / Path(column.folder).name / "config.json").read_bytes())
+    except (OSError, ValueError):
         return None
     return found
 
