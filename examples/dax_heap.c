@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
         nodes[i]->payload[0] = (char)i;
     }
     const long faulted = faults() - before;
-    /* The markers of the region of detail (crates/access/src/record.rs): the walk alone is timed by the model. */
+    /* The markers of the region of detail (crates/access/src/marker.rs): the walk alone is timed by the model. */
     struct node *first = link_nodes(nodes);
     __asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 1, 0x00, 0xc5, 0x1a" ::: "memory");
     const double ns = walk(first);

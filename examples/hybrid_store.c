@@ -328,7 +328,7 @@ static int bench(struct store *store, uint64_t records, uint64_t operations) {
         make_value(value, store->value_bytes, number, 1);
         put(store, key, value);
     }
-    /* The markers of the region of detail (crates/access/src/record.rs): what is timed is simulated in detail. */
+    /* The markers of the region of detail (crates/access/src/marker.rs): what is timed is simulated in detail. */
     double speeds[4];
     __asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 1, 0x00, 0xc5, 0x1a" ::: "memory");
     for (enum phase phase = INSERT; phase <= DELETE; phase++) speeds[phase] = run(store, phase, records, operations);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import signal
 import subprocess
 import sys
@@ -10,14 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from cxlab import lifeline
 from cxlab.border import RunResult
 from cxlab.error import Code, InputError
 from cxlab.run.guest import artefacts
 from msgspec import Struct
 
-#: linux/prctl.h
-PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -44,11 +41,6 @@ def build(folder: Path, name: str) -> Path:
     return program
 
 
-def _die_with_experiment() -> None:
-    """Have the kernel end this command, as Ctrl-C does, when the experiment is killed."""
-    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
 def cxlab(*arguments: str | Path) -> str:
     """Run one command of ``cxlab``: its standard output.
 
@@ -57,9 +49,9 @@ def cxlab(*arguments: str | Path) -> str:
 
     """
     command = [sys.executable, "-m", "cxlab", *map(str, arguments)]
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, preexec_fn=_die_with_experiment
-    )
+    # If the experiment is killed, the command ends as it does after ctrl-C.
+    bound = lifeline.of_this_process(signal.SIGTERM)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, preexec_fn=bound)
     if done.returncode != 0:
         said = f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
         raise InputError(Code.EXPERIMENT, f"cxlab {arguments[0]}", said, "a run that ends with status 0")

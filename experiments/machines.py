@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cxlab import model
 from cxlab.asked_machine import AskedMachine
+from cxlab.description import Description
 
 BASE = "8468v-asic"
 #: CXL-DMSim (Hong et al.), IV-B: "Hardware prefetch mechanisms are all disabled in BIOS settings".
@@ -69,7 +70,7 @@ def slow_dram(folder: Path) -> Path:
     prefetchers are off: 48 lines of 64 B in 130 ns are 24 GB/s. Two slices of LLC instead of 52 keep the
     program's arrays small, and the simulation short.
     """
-    lines = model.describe(BASE).spec["host"]["prefetch"]["superqueue"]["value"]
+    lines = Description(model.describe(BASE).spec).count("host", "prefetch", "superqueue")
     machine = folder / "slow-dram.toml"
     machine.write_text(SLOW_DRAM.format(lines=lines))
     return machine

@@ -12,7 +12,18 @@ from pathlib import Path
 #: The packages and files of python/cxlab, floor by floor from the bottom up; a new one gets a place here.
 #: What stands on one floor does not know each other.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("_model", "border", "error", "asked_machine", "elf", "marker", "whole_file"),
+    (
+        "_model",
+        "border",
+        "description",
+        "error",
+        "asked_machine",
+        "elf",
+        "lifeline",
+        "marker",
+        "student",
+        "whole_file",
+    ),
     ("output", "sampled"),
     ("model", "figure"),
     ("run.errors",),

@@ -27,8 +27,8 @@ from rich.table import Table
 SOURCES = Path("tests/programs")
 #: Program and its argument: work in the caches (80 kB are sorted), work that waits for memory (3 x 3 MiB).
 PROGRAMS = (("qsort", "20000"), ("triad", str(3 << 20)))
-#: The model's own function that is all of a replay.
-COUNTED = "_model::job::replay"
+#: The model's own function that is all of a replay; it exists once for each kind of source.
+COUNTED = "_model::job::replay_from*"
 #: Functions that are named.
 FUNCTIONS = 15
 #: Of paths of sources: (what it finds, the part). The first that fits.

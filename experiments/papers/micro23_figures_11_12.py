@@ -70,7 +70,7 @@ def measure(asked: Asked) -> Report:
     bandwidth = {share: [of.bandwidth_gb_s for of in seeds] for share, seeds in counted.items()}
     misses = {share: [of.miss_ns() for of in seeds] for share, seeds in counted.items()}
     # A run that is all on CXL memory reads no DDR, so the estimate leaves it out.
-    tsc_ghz = float(model.describe(MACHINE).spec["host"]["core"]["tsc"]["value"].removesuffix(" GHz"))
+    tsc_ghz = model.describe(MACHINE).host.tsc_hz / 1e9
     with_ddr = {share: seeds for share, seeds in counted.items() if share < 100}
     output = estimated(throughput, with_ddr, tsc_ghz)
     none = Row("no correlation", None, 0.0, "r", rank="correlation", place=2)

@@ -11,6 +11,7 @@ from functools import partial
 from statistics import mean
 
 from cxlab import figure, model
+from cxlab.description import Description
 from cxlab.workload import repeats
 
 from experiments import machines, workloads
@@ -33,7 +34,7 @@ WORKLOADS: tuple[tuple[str, str, dict[str, str | int], float | None, float | Non
 def measure(asked: Asked) -> Report:
     """All three; quick: without TPC-H's larger tables."""
     machine = machines.cz120_slice()
-    width = int(model.describe("9754-cz120").spec["host"]["core"]["dispatch_width"]["value"])
+    width = Description(model.describe("9754-cz120").spec).count("host", "core", "dispatch_width")
     stalled, bandwidths = [], []
     for place, (name, workload, values, of_slots, of_peak) in enumerate(WORKLOADS, start=1):
         counted = workloads.Runs(asked, workload, machine, values).models(workloads.share(0))

@@ -21,6 +21,7 @@ from cxlab.bench.figures import shipped
 from cxlab.bench.request import Placement, Workload
 from cxlab.bench.result import counted, stages_ns
 from cxlab.border import BenchPoint
+from cxlab.description import Description
 from cxlab.figure import Line
 
 from experiments.experiment import Asked, Report, synthetic
@@ -79,7 +80,7 @@ def read(node: str, prefetch: bool, counts: Sequence[int]) -> list[Reading]:
 
 def fill_buffers() -> int:
     """Of a core, by the machine's host file."""
-    return int(model.describe(MACHINE).spec["host"]["core"]["fill_buffers"]["value"])
+    return Description(model.describe(MACHINE).spec).count("host", "core", "fill_buffers")
 
 
 def silicon() -> Silicon:

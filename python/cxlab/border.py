@@ -371,7 +371,10 @@ class SoFar(Struct, frozen=True, omit_defaults=True):
 
     #: executed, with and without time
     instructions: Instructions
-    #: absent if instructions were executed without time: what was timed is then a sample [s]
+    #: windows stand for the whole
+    sampled: bool
+    #: of a sampled run as its windows tell it; absent if instructions were executed without time and no
+    #: window tells of them [s]
     simulated_seconds: float | None = None
     #: how much of the trace was read, 0 to 1; absent of a live guest, whose end nobody knows
     trace_read: float | None = None

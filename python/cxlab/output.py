@@ -7,6 +7,7 @@ table(...) --> console()
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import math
@@ -26,7 +27,7 @@ from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
-from cxlab.error import Code, InputError
+from cxlab.error import Code, HostRefuses, InputError
 from cxlab.whole_file import WholeFile
 
 Cell = str | int | float
@@ -38,6 +39,8 @@ WIDE = 150
 FOLDED = 18
 #: A cell's padding and its frame [characters].
 BESIDE_A_CELL = 3
+#: What a disk says that takes no more: of whatever path the user had given there.
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 def keep_standard_output_for_data() -> None:
@@ -55,6 +58,7 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
 
     Raises:
         InputError: the file cannot be written there.
+        HostRefuses: the disk is full, or there is a limit.
 
     """
     if path == STANDARD_OUTPUT:
@@ -73,8 +77,11 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
         raise _unwritable(path, error) from error
 
 
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(Code.UNWRITABLE, str(path), error.strerror or str(error), "a path that can be written")
+def _unwritable(path: Path, error: OSError) -> InputError | HostRefuses:
+    why = error.strerror or str(error)
+    if error.errno in FULL:
+        return HostRefuses(f"{path} was not written: {why}. Free some space, or give a path on another disk")
+    return InputError(Code.UNWRITABLE, str(path), why, "a path that can be written")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from cxlab.run.guest import cache
 from disks import size, small_disk
 from judge import End, Verdict, judge
-from processes import descendants, orphans, send, wait
+from processes import orphans, send, wait
 from references import Reference
 from tries import CACHE, FULL, Try
 from workplaces import Workplace, half_files
@@ -27,15 +27,14 @@ def disturb(place: Workplace, reference: Reference, what: Try) -> Verdict:
 def _signal(place: Workplace, reference: Reference, what: Try) -> Verdict:
     with place.started() as popen:
         time.sleep(what.moment * reference.seconds)
-        below = descendants(popen.pid)
-        sent = send(popen, below, what)
+        below = send(popen, what)
         interrupt = place.mode.cut_after is not None and what.signal == "SIGSTOP"
         status, found = wait(popen, reference.longest, interrupt=interrupt)
-    found += orphans(below)
-    killed = what.kills_the_supervisor and sent
+    found += orphans(below or {})
+    killed = what.kills_the_supervisor and below is not None
     if not killed:
         found += _half_files(place.folder)
-    return judge(place, reference, End(status, sent, killed, found))
+    return judge(place, reference, End(status, below is not None, killed, found))
 
 
 def _fill(place: Workplace, reference: Reference, what: Try) -> Verdict:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from modes import SUPERVISOR
@@ -54,18 +55,33 @@ def orphans(below: dict[int, str]) -> list[str]:
     return [f"still running: {name}" for name in left]
 
 
-def send(popen: subprocess.Popen[bytes], below: dict[int, str], what: Try) -> bool:
-    """Whether there was somebody to send the signal to."""
+def send(popen: subprocess.Popen[bytes], what: Try) -> dict[int, str] | None:
+    """Send the signal once the target is there: what was below then; None: the command had ended."""
     number = signal.Signals[what.signal]
-    named = [pid for pid, name in below.items() if name.startswith(what.target)]
-    pids = [popen.pid] if what.target == SUPERVISOR else named[-1:]
-    if not pids or popen.poll() is not None:
-        return False
+    while popen.poll() is None:
+        below = descendants(popen.pid)
+        pid = popen.pid if what.target == SUPERVISOR else _named(below, what.target)
+        if pid is not None:
+            return below if _sent(pid, number) else None
+        time.sleep(0.001)
+    return None
+
+
+def _named(below: dict[int, str], target: str) -> int | None:
+    """The last one that has the target's name; a QEMU that only tells its version is not meant."""
+    for pid, name in reversed(below.items()):
+        with suppress(OSError):
+            if name.startswith(target) and b"--version" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return pid
+    return None
+
+
+def _sent(pid: int, number: signal.Signals) -> bool:
     try:
-        os.kill(pids[0], number)
+        os.kill(pid, number)
         if number == signal.SIGSTOP:
             time.sleep(STOPPED_SECONDS)
-            os.kill(pids[0], signal.SIGCONT)
+            os.kill(pid, signal.SIGCONT)
     except ProcessLookupError:
         return False
     return True

@@ -25,7 +25,7 @@ class Try:
     mode: str
     target: str
     signal: str
-    #: fraction of the undisturbed run's length
+    #: fraction of the undisturbed run's length; a target that is not there yet is waited for
     moment: float
 
     @property

@@ -7,6 +7,8 @@ leave for ``--keep`` to take.
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -239,6 +241,32 @@ def test_no_jail_is_said_or_refused(tmp_path: Path) -> None:
     assert "root in the guest reads the host's /proc, /sys, /dev and /run" in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (
+            "mkdir",
+            "ENOSPC",
+            "MCH021: the jail of QEMU and the model could not be made: bwrap: .*No space left",
+        ),
+        ("clone", "EAGAIN", "MCH021: the jail of QEMU and the model could not be made: bwrap: .*unavailable"),
+        ("clone", "ENOSPC", "MCH013: this host allows no namespaces: bwrap: .*max_[*]_namespaces exceeded"),
+    ],
+)
+def test_what_a_jail_lacks_is_said(tmp_path: Path, call: str, error: str, said: str) -> None:
+    # The host's own bwrap, one of whose calls the kernel refuses.
+    refused = f"-f -o /dev/null -e trace={call} -e inject={call}:error={error}:when=1"
+    bwrap = tmp_path / "bwrap"
+    bwrap.write_text(f'#!/bin/sh\nexec {shutil.which("strace")} {refused} {shutil.which("bwrap")} "$@"\n')
+    bwrap.chmod(0o755)
+    command = [*COMMAND, "--jail", "require", "--out", str(tmp_path / "out"), "--", "true"]
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert re.search(said, done.stderr), done.stderr
+    assert done.returncode == 125
+    assert not (tmp_path / "out").exists()
+
+
 LOOK = """
 grep -E '^(CapPrm|CapEff|NoNewPrivs)' /proc/self/status
 echo processes $(ls /proc | grep -c '^[1-9]')
@@ -263,7 +291,7 @@ def test_what_a_jailed_process_sees(tmp_path: Path) -> None:
     look = LOOK.format(share=room.share(), folder=tmp_path)
     room.writes(tmp_path / "given")
     information, write_end = os.pipe()
-    command = room.command(["/bin/sh", "-c", look], Path("/"), write_end)
+    command = room.command(["/bin/sh", "-c", look], Path("/"), {"GIVEN": "1"}, write_end)
     done = subprocess.run(command, env={}, pass_fds=[write_end], capture_output=True, text=True, check=False)
     os.close(write_end)
     os.close(information)
@@ -277,7 +305,7 @@ def test_what_a_jailed_process_sees(tmp_path: Path) -> None:
         "sys run share",
         "share",
         "network lo",
-        "variables PWD",
+        "variables GIVEN PWD",
         "hidden",
         *(f"{tmp_path}/new 1", "/proc/sysrq-trigger 1", "/proc/sys/kernel/hostname 1"),
         *("/dev/new 1", "/run/new 1", "/run/share/tmp/new 1"),

@@ -32,6 +32,14 @@ def test_a_poisoned_line_is_a_sigbus_as_on_hardware(programs: Path, tmp_path: Pa
     assert int(words[4]) >= 1
 
 
+def test_a_poisoned_page_is_zeroed_and_written_and_its_reader_gets_sigbus(tmp_path: Path) -> None:
+    """Intel SDM vol. 3B, 17.9.3.2: loads raise the machine check. The kernel zeroes the page by stores."""
+    script = "block = b'x' * (200 << 20); print('written', flush=True); block.count(b'y'); print('read')"
+    options = ["--cxl", "device", "--memory", "dram=512M,cxl=256M", "--membind", "cxl", "--poison", "cxl=64M"]
+    ran = Cxlab(tmp_path).run(PYTHON, "-c", script, options=options)
+    assert (ran.stdout, ran.status) == (b"written\n", 128 + SIGBUS), ran.stderr
+
+
 def test_a_full_node_ends_its_program_and_says_so(tmp_path: Path) -> None:
     options = ["--cxl", "device", "--memory", "dram=512M,cxl=256M", "--membind", "cxl"]
     ran = Cxlab(tmp_path).run(PYTHON, "-c", "b'x' * (400 << 20)", options=options)

@@ -45,7 +45,7 @@ def test_a_hot_set_is_promoted_and_its_time_falls(programs: Path, tmp_path: Path
 
 
 def test_a_program_larger_than_dram_is_slower_with_swap_than_with_cxl(programs: Path, tmp_path: Path) -> None:
-    """The one may use DRAM and the disk, the other both nodes; a request to the disk takes 80 us."""
+    """The one may use DRAM and the disk, the other both nodes; a read of the disk takes 85 us at least."""
     took, moved = {}, {}
     for name, options in (("swap", ["--membind", "dram"]), ("cxl", ["--tiering", "10"])):
         folder = tmp_path / name
@@ -59,16 +59,14 @@ def test_a_program_larger_than_dram_is_slower_with_swap_than_with_cxl(programs: 
         took[name], moved[name] = float(ns), ran.summary["moved_pages"]
         assert "pages of 4 KiB that Linux moved" in ran.stderr
         if name == "swap":
-            # DEVIATIONS GST-10: a request is 80 us, however much it carries and whatever waits beside it.
-            requests = ran.summary["time"]["io_s"] / 80e-6
-            assert requests == pytest.approx(round(requests), abs=1e-6)
-            assert requests > 0
+            # The program waits for its disk, and nothing is computed meanwhile: it is alone.
+            assert ran.summary["time"]["idle_s"] > 0.5 * ran.summary["simulated_seconds"]
         else:
             # What it cost is said, too: demotion is kswapd's work.
             assert sum(ran.summary["movers_us"].values()) > 0
     assert moved["swap"]["pswpout"] > 0
     # Each page that came back was one request at least.
-    assert took["swap"] * READS > moved["swap"]["pgmajfault"] / 2 * 80_000
+    assert took["swap"] * READS > moved["swap"]["pgmajfault"] / 2 * 85_000
     assert moved["cxl"]["pgdemote_kswapd"] > 0 == moved["cxl"]["pswpin"]
     assert took["cxl"] < took["swap"]
 

@@ -6,8 +6,11 @@ import json
 import os
 import resource
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -98,3 +101,38 @@ def test_a_trace_that_cannot_be_written_is_refused_before_the_guest_boots(cxlab:
     assert ran.status == 125
     assert "MCH012: --record /proc/trace: No such file or directory" in ran.stderr
     assert ran.summary == {}
+
+
+SWEEP = """[axes]
+machine = ["8468v-asic", "8468v-fpga"]
+[workloads.again]
+replay = "{trace}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "numbers"),
+    [
+        (("replay", "{trace}", "--json", "replay.json"), (signal.SIGINT, signal.SIGHUP)),
+        (("sweep", "sweep.toml", "--out", "sweep"), (signal.SIGINT,)),
+    ],
+)
+def test_the_model_hears_no_ctrl_c_from_its_start_on(
+    tmp_path: Path, children: Children, command: tuple[str, ...], numbers: tuple[signal.Signals, ...]
+) -> None:
+    """Its supervisor ends it, and a sweep its workers. Python's own start takes a tenth of a second."""
+    trace = Path(__file__).parents[1] / "golden" / "traces" / "chase.trace"
+    (tmp_path / "sweep.toml").write_text(SWEEP.format(trace=trace))
+    asked = [sys.executable, "-m", "cxlab", *(word.format(trace=trace) for word in command)]
+    popen = subprocess.Popen(asked, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    sent = 0
+    while popen.poll() is None:
+        for pid in children(popen.pid):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                if Path(f"/proc/{pid}/comm").read_text().startswith("python"):
+                    os.kill(pid, numbers[sent % len(numbers)])
+                    sent += 1
+        time.sleep(0.005)
+    assert popen.stderr is not None
+    said = popen.stderr.read().decode()
+    assert (popen.returncode, sent > 20, "Traceback" in said) == (0, True, False), said

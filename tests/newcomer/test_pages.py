@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from cxlab.run.guest import artefacts
+from cxlab.run.guest import artefacts, cache
+from cxlab.run.guest.checkpoint import FOLDER as CHECKPOINTS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -57,15 +58,28 @@ def prepare(page: Path, folder: Path) -> None:
     if page.stem in TOML:
         [text, *_] = re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
         (folder / TOML[page.stem]).write_text(text)
+    if page.stem == "checkpoint":
+        (folder / "examples").symlink_to(ROOT / "examples")
     if page.stem == "measure":
         # What the calibration of the page leaves.
         (folder / "mine.toml").write_text('description = "fitted"\nbased_on = "spr-a1000"\n')
+
+
+def cache_without_checkpoints(folder: Path) -> Path:
+    """All of the user's cache but for checkpoints: a page makes its own, by a name that is free."""
+    own = folder / "cache"
+    (own / "cxlab").mkdir(parents=True)
+    for entry in cache.folder().iterdir():
+        if entry.name != CHECKPOINTS:
+            (own / "cxlab" / entry.name).symlink_to(entry)
+    return own
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_of_a_page_end_well(page: str, tmp_path: Path) -> None:
     prepare(DOCS / page, tmp_path)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    own_cache = cache_without_checkpoints(tmp_path)
     for line in commands(DOCS / page):
         if elsewhere(line):
             continue
@@ -76,6 +90,7 @@ def test_commands_of_a_page_end_well(page: str, tmp_path: Path) -> None:
             env={
                 **os.environ,
                 "PATH": path,
+                "XDG_CACHE_HOME": str(own_cache),
                 "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "/usr/lib"),
             },
             stdin=subprocess.DEVNULL,

@@ -97,6 +97,20 @@ def test_no_result_is_read_by_the_name_of_a_field_as_text() -> None:
     assert not faults, "\n".join(faults)
 
 
+def test_one_module_reads_the_description_of_a_machine() -> None:
+    """``spec`` is a tree without types: elsewhere it is handed on, and no key is asked of it."""
+    faults = []
+    for base in (ROOT / "python" / "cxlab", ROOT / "experiments"):
+        for file in base.rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.Subscript):
+                    keys = isinstance(node.slice, ast.Constant) and node.slice.value == "spec"
+                    of_it = isinstance(node.value, ast.Attribute) and node.value.attr == "spec"
+                    if (keys or of_it) and file.name != "description.py":
+                        faults.append(f"{file.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    assert not faults, "\n".join(faults)
+
+
 def test_a_model_of_another_version_is_said() -> None:
     with pytest.raises(NotBuilt, match=r"MCH001: .* is of another version .*: run `make build`"):
         model.run_result({})

@@ -42,8 +42,8 @@ def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left_of_it(tmp_pa
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
     status, said = shell('"$@" > /dev/null', *COST, "--json", str(out), limit=limit)
-    assert status == 2, said
-    assert "CAL008" in said and str(out) in said and "File too large" in said
+    assert status == 1, said
+    assert "MCH021" in said and str(out) in said and "File too large" in said
     assert list(tmp_path.iterdir()) == []
 
 

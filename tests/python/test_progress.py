@@ -29,14 +29,17 @@ OFTEN = 0.05
 #: What a line of a replay says.
 REPLAYING = re.compile(
     r"cxlab: replaying, (?P<seconds>\d+) s, (?P<done>[\d.]+) M instructions(, (?P<speed>[\d.]+) M/s)?"
-    r"(, simulated (?P<simulated>[\d.]+) s, (?P<slower>[\d,]+) times slower than real)?"
+    r"(, simulated (?P<about>about )?(?P<simulated>[\d.]+) s"
+    r", (about )?(?P<slower>[\d,]+) times slower than real)?"
     r", (?P<share>\d+) % of the trace(, about (?P<left>\d+ \w+) left)?"
 )
 
 
-def so_far(millions: float, simulated: float | None, trace_read: float | None = None) -> SoFar:
+def so_far(
+    millions: float, simulated: float | None, trace_read: float | None = None, *, sampled: bool = False
+) -> SoFar:
     half = round(millions * 1e6 / 2)
-    return SoFar(Instructions(half, half), simulated, trace_read)
+    return SoFar(Instructions(half, half), sampled, simulated, trace_read)
 
 
 @pytest.fixture
@@ -66,9 +69,19 @@ def test_a_line_has_instructions_speed_slowdown_and_what_is_left(said: Callable[
     )
 
 
-def test_a_sample_has_no_slowdown_and_a_beginning_no_forecast(said: Callable[..., str]) -> None:
-    line = said({0: so_far(0, 0.0, 0.0), 100: so_far(3000, None, 0.5)})
+def test_a_sample_has_a_slowdown_as_far_as_its_windows_tell(said: Callable[..., str]) -> None:
+    none = so_far(0, None, 0.0, sampled=True)
+    line = said({0: none, 100: so_far(3000, None, 0.5, sampled=True)})
     assert line.endswith("30.00 M/s, 50 % of the trace, about 100 seconds left\n")
+    # 100 s for 0.02 s since the first window.
+    windows = {100: so_far(3000, 0.03, 0.1, sampled=True), 200: so_far(6000, 0.05, 0.2, sampled=True)}
+    assert said({0: none, **windows}).endswith(
+        "30.00 M/s, simulated about 0.050 s, about 5,000 times slower than real, 20 % of the trace, "
+        "about 13 minutes left\n"
+    )
+
+
+def test_a_beginning_has_no_forecast(said: Callable[..., str]) -> None:
     nothing = so_far(0, 0.0, 0.0)
     assert said({0: nothing, 100: nothing}).endswith("100 s, 0.0 M instructions, 0 % of the trace\n")
 
@@ -132,7 +145,10 @@ def test_a_replay_fills_a_log_and_its_figures_rise_to_the_whole(
     # Records and instructions go together in a program that does one thing.
     assert done[-1] / whole == pytest.approx(shares[-1] / 100, abs=0.2)
     assert found[-1]["speed"] is not None
-    assert (found[-1]["slower"] is None) == (sampled is not None)
+    assert found[-1]["slower"] is not None
+    assert (found[-1]["about"] is None) == (sampled is None)
+    # The last line comes at most a tenth of the replay ahead of its end.
+    assert float(found[-1]["simulated"]) <= 1.1 * expected["simulated_seconds"]
 
 
 def test_a_terminal_sees_a_replay_go_on() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -90,28 +91,28 @@ def test_another_version_with_all_of_them_is_refused(version: str, tmp_path: Pat
     assert f"this is QEMU {version}" in said and KNOWN in said
 
 
-def test_the_command_refuses_another_qemu_before_it_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = tmp_path / qemu.PROGRAM
-    other.write_text("#!/bin/sh\necho QEMU emulator version 7.2.19\n")
-    other.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(QemuVersion, match=r"QEMU 7\.2\.19 was found, 10\.0\.x is wanted"):
+@pytest.fixture
+def only_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Make PATH a folder with nothing in it but a QEMU, a script that prints the version given."""
+
+    def become(version: str) -> None:
+        other = tmp_path / qemu.PROGRAM
+        other.write_text(f"#!/bin/sh\necho QEMU emulator version {version}\n")
+        other.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+    return become
+
+
+def test_the_command_refuses_another_qemu_before_it_starts(only_qemu: Callable[[str], None]) -> None:
+    only_qemu("7.2.19")
+    with pytest.raises(QemuVersion, match=r"QEMU 7\.2\.19 was found, 10\.0\.x or 11\.1\.x is wanted"):
         qemu.check_version()
 
 
-def test_a_series_on_trial_is_taken_where_it_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("version", INTERFACES)
+def test_the_command_takes_each_series_that_the_plugin_knows(
+    version: str, only_qemu: Callable[[str], None]
 ) -> None:
-    other = tmp_path / qemu.PROGRAM
-    other.write_text("#!/bin/sh\necho QEMU emulator version 11.1.3\n")
-    other.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(QemuVersion, match=r"CXLAB_TRY_QEMU=11\.1 takes it"):
-        qemu.check_version()
-    monkeypatch.setenv("CXLAB_TRY_QEMU", "11.2")
-    with pytest.raises(QemuVersion):
-        qemu.check_version()
-    monkeypatch.setenv("CXLAB_TRY_QEMU", "11.1")
-    assert qemu.check_version() == "11.1.3"
+    only_qemu(version)
+    assert qemu.check_version() == version

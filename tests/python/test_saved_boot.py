@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from cxlab.run.host import qemu, saved_boot
 from cxlab.run.host.qmp import Monitor, Refused
+from cxlab.run.host.saver import TIME
+from cxlab.run.host.swap import Ends
 from test_qemu_command import COMMAND
 
 
@@ -64,7 +66,7 @@ def test_a_large_guest_is_not_read_to_its_end(command: qemu.Command) -> None:
     assert saved_boot.can_save(command)
     assert saved_boot.can_save(replace(command, node_bytes=(4 << 30, 4 << 30, 0)))
     assert not saved_boot.can_save(replace(command, node_bytes=(64 << 30, 64 << 30, 0)))
-    assert not saved_boot.can_save(replace(command, swap=(3, 4)))
+    assert not saved_boot.can_save(replace(command, swap=Ends(3, 4, 5)))
     assert not saved_boot.can_save(replace(command, plugin=None))
 
 
@@ -72,8 +74,8 @@ def test_states_that_were_used_last_are_kept(tmp_path: Path) -> None:
     for number in range(saved_boot.MOST_KEPT + 3):
         state = tmp_path / str(number)
         state.mkdir()
-        (state / saved_boot.TIME).write_text("1\n")
-        os.utime(state / saved_boot.TIME, (1000 + number, 1000 + number))
+        (state / TIME).write_text("1\n")
+        os.utime(state / TIME, (1000 + number, 1000 + number))
     saved_boot.forget_old(tmp_path)
     left = {int(path.name) for path in tmp_path.iterdir()}
     assert left == set(range(3, saved_boot.MOST_KEPT + 3))

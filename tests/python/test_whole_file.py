@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cxlab import whole_file
-from cxlab.error import InputError
+from cxlab.error import HostRefuses
 from cxlab.output import whole, write_json
 
 
@@ -48,7 +48,7 @@ def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_full_device_is_an_error_with_a_name() -> None:
-    with pytest.raises(InputError, match="/dev/full: No space left on device"):
+    with pytest.raises(HostRefuses, match="/dev/full was not written: No space left on device"):
         write_json(Path("/dev/full"), {"a": 1})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from cxlab import lifeline
 from cxlab.cli import sweep as sweep_command
 
 from .conftest import TINY, Write, cxlab, files, gone, start
@@ -67,6 +69,16 @@ def test_a_log_is_told_how_many_runs_are_finished(
     lines = [line for line in done.output.splitlines() if "runs are finished, about" in line]
     assert [line.split()[0] for line in lines] == [str(number) for number in range(1, 9)]
     assert all(re.fullmatch(r"\d of 8 runs are finished, about \d+ seconds? left", line) for line in lines)
+
+
+def test_a_worker_that_dies_before_its_first_run_is_said(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifeline, "of_this_process", lambda: lambda: os._exit(9))
+    arguments = [str(write(TINY.format(seeds="1"))), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(sweep_command.command, arguments, catch_exceptions=False)
+    assert done.output.count("its process ended with status 9") == 4
+    assert "4 of 4 runs failed; the same command tries them again" in done.output
 
 
 def test_killed_replays_end_with_the_bytes_of_undisturbed_ones() -> None:

@@ -9,7 +9,9 @@
 //! A block is described once, with its bytes, and a page with its page-table entries; afterwards only ids and addresses flow. It does
 //! not model anything, and it knows neither QEMU nor the model.
 
+mod marker;
 mod page;
+mod phase;
 pub mod record;
 pub mod ring;
 pub mod sampling;
@@ -17,7 +19,9 @@ pub mod sampling;
 pub mod trace;
 mod words;
 
+pub use marker::Marker;
 pub use page::{Forget, Mapping, Page, PageId, PageSize};
-pub use record::{BlockId, Keep, Marker, Phase, Record, Vcpu};
+pub use phase::{Keep, Phase};
+pub use record::{BlockId, Record, Segment, Vcpu};
 pub use ring::{Consumer, Peer, PeerGone, Producer, Ring};
 pub use sampling::{LineFilter, Progress, REPEATED_LINE, Schedule};

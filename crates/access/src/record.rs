@@ -9,7 +9,9 @@
 
 use std::num::NonZeroU32;
 
+use crate::marker::Marker;
 use crate::page::{Forget, Mapping, Page, PageId, PageSize};
+use crate::phase::{Keep, Phase};
 pub use crate::words::{RECORD_BYTES, Words};
 
 /// A vCPU, by its number in QEMU.
@@ -49,111 +51,6 @@ pub const PAUSE_PS: u64 = 36_800;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
-/// A marker: the 8-byte NOP `0f 1f 84 00 <id16> c5 1a`, found at translation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Marker {
-    /// the user's region of interest begins
-    RegionBegin,
-    /// the user's region of interest ends
-    RegionEnd,
-    /// the launched program is about to be executed
-    ProgramStart,
-    /// the launched program has exited
-    ProgramEnd,
-    /// a program in the guest asks for the machine's counters
-    Counters,
-    /// the program has printed the text that detail begins with; the stream tells it as `RegionBegin`
-    FromOutput,
-    /// Linux is up, and nothing of the run is known to it yet
-    Booted,
-}
-
-impl Marker {
-    const ALL: [Marker; 7] = [
-        Marker::RegionBegin,
-        Marker::RegionEnd,
-        Marker::ProgramStart,
-        Marker::ProgramEnd,
-        Marker::Counters,
-        Marker::FromOutput,
-        Marker::Booted,
-    ];
-
-    /// Bytes of a marker instruction.
-    pub const LENGTH: usize = 8;
-
-    /// The id in the instruction's displacement.
-    #[must_use]
-    pub const fn id(self) -> u16 {
-        match self {
-            Marker::RegionBegin => 1,
-            Marker::RegionEnd => 2,
-            Marker::ProgramStart => 0x100,
-            Marker::ProgramEnd => 0x101,
-            Marker::Counters => 0x102,
-            Marker::FromOutput => 0x103,
-            Marker::Booted => 0x104,
-        }
-    }
-
-    #[must_use]
-    pub fn from_id(id: u16) -> Option<Marker> {
-        Marker::ALL.into_iter().find(|marker| marker.id() == id)
-    }
-
-    /// The marker that an instruction's bytes are, if they are one.
-    #[must_use]
-    pub fn from_instruction(bytes: &[u8]) -> Option<Marker> {
-        match bytes {
-            [0x0f, 0x1f, 0x84, 0x00, low, high, 0xc5, 0x1a] => Marker::from_id(u16::from_le_bytes([*low, *high])),
-            _ => None,
-        }
-    }
-}
-
-/// How closely the model follows a stretch of a sampled run. A whole word, as [`Keep`] is: what holds both is copied in
-/// words, and a byte that is copied with others waits until they have all been written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Phase {
-    /// functionally: caches and branch predictor see what happens, time stands still
-    Warming,
-    /// in detail, not counted: queues and what is under way come to be as they would be
-    Detailed,
-    /// in detail, and counted: a window
-    Measured,
-}
-
-impl Phase {
-    const ALL: [Phase; 3] = [Phase::Warming, Phase::Detailed, Phase::Measured];
-}
-
-/// Which of the windows so far a sampled run keeps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Keep {
-    #[default]
-    All,
-    /// the first, the third and so on: those with even numbers, counted from 0
-    Even,
-    /// those with odd numbers
-    Odd,
-}
-
-impl Keep {
-    const EACH: [Keep; 3] = [Keep::All, Keep::Even, Keep::Odd];
-
-    /// Whether the window with this number, counted from 0, is kept.
-    #[must_use]
-    pub fn keeps(self, number: u64) -> bool {
-        match self {
-            Keep::All => true,
-            Keep::Even => number.is_multiple_of(2),
-            Keep::Odd => !number.is_multiple_of(2),
-        }
-    }
-}
-
 /// What happened next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
@@ -176,8 +73,12 @@ pub enum Record {
     Halt,
     /// Here `woken`, which had halted, goes on.
     Wake { woken: Vcpu },
+    /// No vCPU had anything to do until this model time [ps], or until the drive had done one more request than so many.
+    Rest { until_ps: u64, done: u32 },
     /// A device served a request; the vCPU's time stood still meanwhile and goes on after this long [ps].
     Device { service_ps: u64 },
+    /// The guest has asked its disk: a payload of this many [`Segment`]s of memory follows. The guest goes on meanwhile.
+    Disk { number: u32, write: bool, segments: u16, from: u64 },
     /// The reply is the time at which everything before is committed [ps].
     Settle { sequence: u64 },
     /// A region of detail begins or ends.
@@ -192,6 +93,37 @@ pub enum Record {
     Sample { phase: Phase, position: u64, keep: Keep, idle_ps: u64 },
     /// Nothing more will come.
     End,
+}
+
+/// A part of memory that a disk reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// host physical address [B]
+    pub physical: u64,
+    /// [B]
+    pub length: u64,
+}
+
+impl Segment {
+    /// Segments of one request, at most.
+    pub const MOST: usize = 1024;
+
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; RECORD_BYTES] {
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[..8].copy_from_slice(&self.physical.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.length.to_le_bytes());
+        bytes
+    }
+
+    /// The segments in the payload of a [`Record::Disk`].
+    pub fn all_of(payload: &[u8]) -> impl Iterator<Item = Segment> {
+        payload.chunks_exact(RECORD_BYTES).map(|bytes| {
+            let [physical, length] =
+                [0, 8].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes")));
+            Segment { physical, length }
+        })
+    }
 }
 
 /// One access: which instruction of the block, where, how large, which way.
@@ -219,6 +151,9 @@ const KIND: u64 = (1 << KIND_BITS) - 1;
 const PAGE_BITS: u32 = 12;
 /// Tells an `Invalidate` from a trace's answer, which has nothing but its kind.
 const INVALIDATES: u64 = 1 << 40;
+/// Tells a `Rest` from an `Idle`, and a `Disk` from a `Device`.
+const RESTS: u64 = 1 << 8;
+const IS_DISK: u64 = 1 << 8;
 
 mod kind {
     pub const BLOCK: u64 = 1;
@@ -277,7 +212,12 @@ impl Record {
             Record::Sync { sequence, lag } => [kind::SYNC | u64::from(lag) << 8, sequence],
             Record::ClockRead { instruction, sequence } => [kind::CLOCK_READ | u64::from(instruction) << 8, sequence],
             Record::Idle { until_ps } => [kind::IDLE, until_ps],
+            Record::Rest { until_ps, done } => [kind::IDLE | RESTS | u64::from(done) << 16, until_ps],
             Record::Device { service_ps } => [kind::DEVICE, service_ps],
+            Record::Disk { number, write, segments, from } => {
+                let how = u64::from(write) << 9 | u64::from(segments) << 10 | u64::from(number) << 26;
+                [kind::DEVICE | IS_DISK | how, from]
+            }
             Record::Settle { sequence } => [kind::SETTLE, sequence],
             Record::Mark { marker } => [kind::MARK | u64::from(marker.id()) << 8, 0],
             Record::Sample { phase, position, keep, idle_ps } => {
@@ -314,7 +254,15 @@ impl Record {
             }
             kind::SYNC => Record::Sync { sequence: second, lag: (first >> 8) as u8 },
             kind::CLOCK_READ => Record::ClockRead { instruction: (first >> 8) as u16, sequence: second },
+            kind::IDLE if first & RESTS != 0 => Record::Rest { until_ps: second, done: (first >> 16) as u32 },
             kind::IDLE => Record::Idle { until_ps: second },
+            kind::DEVICE if first & IS_DISK != 0 => {
+                let segments = (first >> 10) as u16;
+                if usize::from(segments) > Segment::MOST {
+                    return None;
+                }
+                Record::Disk { number: (first >> 26) as u32, write: first >> 9 & 1 == 1, segments, from: second }
+            }
             kind::DEVICE => Record::Device { service_ps: second },
             kind::SETTLE => Record::Settle { sequence: second },
             kind::MARK => Record::Mark { marker: Marker::from_id((first >> 8) as u16)? },
@@ -366,7 +314,7 @@ impl Record {
     #[must_use]
     pub fn payload_of(words: Words) -> usize {
         match words[0] >> VCPU_BITS & KIND {
-            kind::DEFINE | kind::PAGE => Record::decode(words).map_or(0, Record::payload_records),
+            kind::DEFINE | kind::PAGE | kind::DEVICE => Record::decode(words).map_or(0, Record::payload_records),
             _ => 0,
         }
     }
@@ -377,6 +325,7 @@ impl Record {
         match self {
             Record::Define { length, .. } => usize::from(length).div_ceil(RECORD_BYTES),
             Record::Page { .. } => MAPPING_RECORDS,
+            Record::Disk { segments, .. } => segments.into(),
             _ => 0,
         }
     }

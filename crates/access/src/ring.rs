@@ -204,13 +204,15 @@ pub struct Consumer {
     tail: u64,
     /// the producer's position when last looked [records]
     head: u64,
+    /// requests that the drive has done
+    done: u64,
 }
 
 impl Consumer {
     #[must_use]
     pub fn new(ring: Ring) -> Consumer {
         let tail = ring.header().tail.load(Acquire);
-        Consumer { ring, tail, head: tail }
+        Consumer { ring, tail, head: tail, done: 0 }
     }
 
     #[must_use]
@@ -257,7 +259,13 @@ impl Consumer {
 
     /// Answer the producer.
     pub fn answer(&self, reply: Reply, sequence: u64, ps: u64) {
-        self.ring.header().reply(reply, sequence).write(sequence, ps);
+        self.ring.header().reply(reply, sequence).write(sequence, ps, self.done);
+    }
+
+    /// The drive has done a request: the next answer says so.
+    pub fn done(&mut self, number: u32) {
+        self.ring.header().set_done(self.done, number);
+        self.done += 1;
     }
 
     /// Tell the producer that the answer needs what another vCPU does before.

@@ -6,7 +6,8 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use cxlab_access::record::{MemoryAccess, RECORD_BYTES};
 use cxlab_access::ring::{Reply, Ring, Told};
 use cxlab_access::{
-    BlockId, Consumer, Forget, Keep, Mapping, Marker, Page, PageId, PageSize, Peer, Phase, Producer, Record, Vcpu,
+    BlockId, Consumer, Forget, Keep, Mapping, Marker, Page, PageId, PageSize, Peer, Phase, Producer, Record, Segment,
+    Vcpu,
 };
 use proptest::prelude::*;
 
@@ -33,7 +34,10 @@ fn any_record() -> impl Strategy<Value = Record> {
         any::<(u64, u8)>().prop_map(|(sequence, lag)| Record::Sync { sequence, lag }),
         (0u16..512, any::<u64>()).prop_map(|(instruction, sequence)| Record::ClockRead { instruction, sequence }),
         any::<u64>().prop_map(|until_ps| Record::Idle { until_ps }),
+        any::<(u64, u32)>().prop_map(|(until_ps, done)| Record::Rest { until_ps, done }),
         any::<u64>().prop_map(|service_ps| Record::Device { service_ps }),
+        (any::<u32>(), any::<bool>(), 0..=Segment::MOST as u16, any::<u64>())
+            .prop_map(|(number, write, segments, from)| Record::Disk { number, write, segments, from }),
         any::<u64>().prop_map(|sequence| Record::Settle { sequence }),
         (0u16..512).prop_map(|instruction| Record::Cut { instruction }),
         Just(Record::Halt),
@@ -146,7 +150,7 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
     // A later answer does not hide the one that is waited for: which is read never depends on who is faster.
     consumer.answer(Reply::Sync(Vcpu::new(3)), COUNT, 777);
     consumer.answer(Reply::Sync(Vcpu::new(3)), COUNT + 1, 778);
-    assert_eq!(writer.join().unwrap(), Told::Time(777));
+    assert_eq!(writer.join().unwrap(), Told::Time { ps: 777, done: 0 });
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub enum Error {
     HostGone,
     #[error("the placement names node {node}; a node mask holds 0..=63")]
     NodeNumber { node: u32 },
+    #[error("the program did not come to a halt at its checkpoint within 10 s of the guest's time; take another text")]
+    NotFrozen,
     #[error("CXL: {what}; the kernel's reasons are on the console")]
     Cxl { what: String },
 }
@@ -43,6 +45,7 @@ impl Error {
             Error::Unexpected { .. } => "GST005",
             Error::NodeNumber { .. } => "GST009",
             Error::Cxl { .. } => "GST010",
+            Error::NotFrozen => "GST011",
         }
     }
 }

@@ -7,9 +7,14 @@
 //! While the program runs init does nothing of its own: it sleeps in waitpid, and its pumps sleep until the program writes or
 //! the host sends input.
 
+mod checkpoint;
 mod control;
 mod cxl;
+mod detached;
 mod error;
+mod fuse;
+mod group;
+mod host_files;
 mod kernel_log;
 mod network;
 mod phrase;
@@ -31,10 +36,10 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -45,8 +50,10 @@ use nix::sys::utsname::uname;
 use nix::time::{ClockId, clock_settime};
 use nix::unistd::sethostname;
 
+use crate::checkpoint::Checkpoint;
 use crate::control::{Events, Requests};
 use crate::error::{Doing, Error, Result};
+use crate::group::Group;
 use crate::kernel_log::KernelLog;
 use crate::phrase::{Awaited, Heard};
 use crate::port::Ports;
@@ -84,13 +91,13 @@ fn boot() -> Result<()> {
     let run = control::run()?;
     set_date(&run)?;
     let ports = Ports::open()?;
-    let (mut events, requests) = control::split(ports.control)?;
+    let (events, requests) = control::split(ports.control)?;
     let streams = Streams { stdin: ports.stdin, stdout: ports.stdout, stderr: ports.stderr };
-    match serve(&run, &mut events, requests, streams) {
+    match serve(&run, &events, requests, streams) {
         Ok(()) => Ok(()),
         Err(error) => {
-            events.send(&Event::Failed { code: error.code(), message: error.to_string() })?;
-            // The host ends the machine when it has read this; should it not, power off.
+            events.send_failed(&error)?;
+            // If the host does not end the machine, power off.
             thread::sleep(Duration::from_secs(2));
             Err(error)
         }
@@ -119,10 +126,14 @@ struct Streams {
 }
 
 /// One boot, one program.
-fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Streams) -> Result<()> {
+fn serve(run: &Run, events: &Events, mut requests: Requests, streams: Streams) -> Result<()> {
     let regions = cxl::make_regions(&run.regions)?;
     if run.swap {
         swap_on()?;
+    }
+    let files = if run.checkpoint { Some(host_files::serve(Path::new(tree::HOST))?) } else { None };
+    if files.is_none() {
+        tree::mount_host()?;
     }
     let layer = tree::enter()?;
     if let Some(tiering) = run.tiering {
@@ -132,7 +143,8 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
     network::loopback_up()?;
     let kernel = uname().doing(|| "uname".to_owned())?.release().to_string_lossy().into_owned();
     let table = fs::read(srat::PATH).doing(|| srat::PATH.to_owned())?;
-    events.send(&Event::Ready { kernel, nodes: srat::parse(&table)?, regions })?;
+    let ready = Event::Ready { kernel, nodes: srat::parse(&table)?, regions };
+    events.send(&ready)?;
 
     run.placement.write_weights()?;
     if run.steers {
@@ -148,8 +160,18 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
         }
     };
     let program = Program::prepare(run, given, run.placement.policy()?)?;
+    let sent: [Arc<Mutex<u64>>; 2] = Default::default();
+    let checkpoint = match files {
+        Some(files) => {
+            let group = Group::new()?;
+            group.take(program.pid())?;
+            let (sent, events, before) = (sent.clone(), events.clone(), Mutex::new(None));
+            Some(Arc::new(Checkpoint { files, group, sent, events, ready, before }))
+        }
+        None => None,
+    };
 
-    // From here on there are threads.
+    // From here on there are threads, with a checkpoint since the host's files are served.
     if let Some(pipe) = pipe {
         let start = match requests.receive()? {
             Request::Input(start) => start,
@@ -162,13 +184,16 @@ fn serve(run: &Run, events: &mut Events, mut requests: Requests, streams: Stream
         thread::spawn(move || input.pump());
     }
     let heard = Arc::new(Heard::default());
-    let pump = |pipe, port| Output::pump(pipe, port, Awaited::new(run, &heard));
-    let (stdout, stderr) = (pump(stdout, streams.stdout), pump(stderr, streams.stderr));
+    let pump = |pipe, port, sent: &Arc<Mutex<u64>>| {
+        Output::pump(pipe, port, Awaited::new(run, &heard, checkpoint.clone()), Arc::clone(sent))
+    };
+    let (stdout, stderr) = (pump(stdout, streams.stdout, &sent[0]), pump(stderr, streams.stderr, &sent[1]));
     let stop = Arc::new(AtomicBool::new(false));
     let power_off = listen(requests, stdout.closer(), stderr.closer(), terminal, Arc::clone(&stop));
     thread::sleep(SETTLE);
     let before = Moved::now()?;
     let status = program.run()?;
+    let before = checkpoint.and_then(|checkpoint| checkpoint.taken()).unwrap_or(before);
     let moved = Moved::now()?.since(&before);
 
     let stdout_bytes = stdout.finish().doing(|| "passing on standard output".to_owned())?;

@@ -4,14 +4,16 @@
 //!   pipe --> [from: pass on, then MARKER from output]   [to: MARKER end, kill, then pass on] --> port
 //! ```
 //!
-//! The second is looked for behind the first. Each stream is searched by itself.
+//! The second is looked for behind the first. Each stream is searched by itself. With a checkpoint the first is where the
+//! machine's state is saved, and the second is the start's.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::sync::{Arc, Mutex};
 
+use crate::checkpoint::Checkpoint;
 use crate::program;
-use crate::protocol::Run;
+use crate::protocol::{ByteString, Run, Start};
 use cxlab_marker::{FROM_OUTPUT, PROGRAM_END, marker};
 
 /// A text that has or has not come, in pieces.
@@ -46,9 +48,19 @@ impl Phrase {
 pub struct Heard {
     from: AtomicBool,
     to: AtomicBool,
+    /// the second text of a run that goes on from a checkpoint
+    of_start: Mutex<Option<Vec<u8>>>,
 }
 
 impl Heard {
+    fn start(&self, start: Start) {
+        *self.of_start.lock().expect("nobody panics with it") = start.to_output.map(ByteString::into_bytes);
+    }
+
+    fn of_start(&self) -> Option<Vec<u8>> {
+        self.of_start.lock().expect("nobody panics with it").clone()
+    }
+
     pub fn from(&self) -> bool {
         self.from.load(Acquire)
     }
@@ -59,18 +71,19 @@ impl Heard {
 }
 
 /// What is awaited in one stream.
-#[derive(Clone, Debug)]
 pub struct Awaited {
     from: Option<Phrase>,
     to: Option<Phrase>,
     heard: Arc<Heard>,
+    /// the machine's state is saved at the first text
+    checkpoint: Option<Arc<Checkpoint>>,
 }
 
 impl Awaited {
-    pub fn new(run: &Run, heard: &Arc<Heard>) -> Awaited {
-        let phrase =
-            |text: &Option<crate::protocol::ByteString>| text.clone().map(|text| Phrase::new(text.into_bytes()));
-        Awaited { from: phrase(&run.from_output), to: phrase(&run.to_output), heard: Arc::clone(heard) }
+    pub fn new(run: &Run, heard: &Arc<Heard>, checkpoint: Option<Arc<Checkpoint>>) -> Awaited {
+        let phrase = |text: &Option<ByteString>| text.clone().map(|text| Phrase::new(text.into_bytes()));
+        let (from, to) = (phrase(&run.from_output), phrase(&run.to_output));
+        Awaited { from, to, heard: Arc::clone(heard), checkpoint }
     }
 
     /// Where a text is awaited, let this thread run as soon as the program has written: else the program would go on until
@@ -90,9 +103,11 @@ impl Awaited {
             self.end();
         }
         pass_on(piece)?;
-        if begins {
-            self.heard.from.store(true, Release);
-            marker::<FROM_OUTPUT>();
+        if begins && !self.heard.from.swap(true, AcqRel) {
+            match &self.checkpoint {
+                Some(checkpoint) => self.heard.start(checkpoint.take()),
+                None => marker::<FROM_OUTPUT>(),
+            }
         }
         if ends && begins {
             self.end();
@@ -104,6 +119,9 @@ impl Awaited {
     fn hear(&mut self, piece: &[u8]) -> (bool, bool) {
         let mut rest = piece;
         let mut begins = false;
+        if self.to.is_none() && self.checkpoint.is_some() {
+            self.to = self.heard.of_start().map(Phrase::new);
+        }
         if let Some(from) = self.from.as_mut().filter(|_| !self.heard.from()) {
             let found = from.ends_in(piece);
             begins = found.is_some();

@@ -67,6 +67,10 @@ impl Program {
         }
     }
 
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw()
+    }
+
     /// Let it run, and reap it; the end marker is the first thing after.
     pub fn run(self) -> Result<Status> {
         let Program { pid, mut go, mut failure } = self;

@@ -124,6 +124,18 @@ pub struct Run {
     pub from_output: Option<ByteString>,
     /// the program is ended when it has printed this
     pub to_output: Option<ByteString>,
+    /// the machine stands still where the program has printed `from_output`, for its state to be saved
+    pub checkpoint: bool,
+}
+
+/// What a run that goes on from a checkpoint wants; the rest is the checkpoint's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// nodes that the program's pages go to; None: as they were placed
+    pub bind: Option<Vec<u32>>,
+    /// the program is ended when it has printed this
+    pub to_output: Option<ByteString>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -242,7 +254,7 @@ mod tests {
     fn requests_are_read_as_the_host_writes_them() {
         let file = r#"{"argv":["/bin/echo",[255,104]],"cwd":"/","uid":1,"gid":2,"groups":[3],"env":[["A","b"]],
             "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"steers":true,"regions":[],
-            "swap":false,"tiering":null,"terminal":{"rows":24,"columns":80},"date":1700000000,"from_output":"ready"}"#;
+            "swap":false,"tiering":null,"terminal":{"rows":24,"columns":80},"date":1700000000,"from_output":"ready","checkpoint":false}"#;
         let run: Run = serde_json::from_str(file).unwrap();
         assert_eq!(run.argv[1].clone().into_bytes(), b"\xffh");
         assert_eq!(run.placement, Placement::WeightedInterleave(vec![(0, 3), (1, 1)]));
@@ -254,6 +266,12 @@ mod tests {
         assert!(matches!(serde_json::from_str(r#""power_off""#).unwrap(), Request::PowerOff));
         assert!(matches!(serde_json::from_str(r#""stop""#).unwrap(), Request::Stop));
         assert!(matches!(serde_json::from_str(r#"{"close":"stderr"}"#).unwrap(), Request::Close(Stream::Stderr)));
+    }
+
+    #[test]
+    fn what_a_start_wants_is_read_as_the_host_writes_it() {
+        let start: Start = serde_json::from_str(r#"{"bind":[1],"to_output":null}"#).unwrap();
+        assert_eq!(start, Start { bind: Some(vec![1]), to_output: None });
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use nix::fcntl::OFlag;
@@ -146,19 +146,20 @@ impl Input {
 /// A stream on its way out.
 pub struct Output {
     pipe: Arc<OwnedFd>,
-    thread: JoinHandle<io::Result<u64>>,
+    thread: JoinHandle<io::Result<()>>,
+    /// what has gone to the port [bytes]
+    sent: Arc<Mutex<u64>>,
 }
 
 /// Ends one output stream early.
 pub struct Closer(Arc<OwnedFd>);
 
 impl Output {
-    pub fn pump(pipe: OwnedFd, mut port: File, mut awaited: Awaited) -> Self {
+    pub fn pump(pipe: OwnedFd, mut port: File, mut awaited: Awaited, sent: Arc<Mutex<u64>>) -> Self {
         let pipe = Arc::new(pipe);
-        let source = Arc::clone(&pipe);
+        let (source, count) = (Arc::clone(&pipe), Arc::clone(&sent));
         let thread = std::thread::spawn(move || {
             awaited.run_at_once();
-            let mut bytes = 0;
             let mut buffer = vec![0; PIPE_BYTES];
             loop {
                 let length = match nix::unistd::read(&source, &mut buffer) {
@@ -168,22 +169,27 @@ impl Output {
                     read => read.map_err(io::Error::from)?,
                 };
                 if length == 0 {
-                    return Ok(bytes);
+                    return Ok(());
                 }
-                awaited.pass(&buffer[..length], |piece| port.write_all(piece))?;
-                bytes += length as u64;
+                awaited.pass(&buffer[..length], |piece| {
+                    let mut bytes = count.lock().expect("nobody panics with it");
+                    port.write_all(piece)?;
+                    *bytes += piece.len() as u64;
+                    Ok::<(), io::Error>(())
+                })?;
             }
         });
-        Output { pipe, thread }
+        Output { pipe, thread, sent }
     }
 
     pub fn closer(&self) -> Closer {
         Closer(Arc::clone(&self.pipe))
     }
 
-    /// Bytes sent in all, once every writer has gone.
+    /// Bytes sent in all, or since the checkpoint that the run began at; once every writer has gone.
     pub fn finish(self) -> io::Result<u64> {
-        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the pump panicked")))
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the pump panicked")))?;
+        Ok(*self.sent.lock().expect("nobody panics with it"))
     }
 }
 

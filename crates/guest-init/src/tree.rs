@@ -23,6 +23,8 @@ use crate::error::{Doing, Error, Result};
 
 /// msize: 512,000 bytes is what QEMU's 9p server serves without extra copies of its descriptors.
 const NINEP: &str = "trans=virtio,version=9p2000.L,cache=loose,msize=512000";
+/// In the initramfs.
+pub const HOST: &str = "/host";
 /// No cache: a full disk of the host's is told by the write that finds it full.
 const KEEP: &str = "trans=virtio,version=9p2000.L,cache=none,msize=512000";
 
@@ -57,9 +59,13 @@ pub fn load_modules(folder: &str) -> Result<()> {
     Ok(())
 }
 
-/// Mount the tree and make it this process's root.
+/// Mount the host's tree.
+pub fn mount_host() -> Result<()> {
+    mount_new("host", Path::new(HOST), "9p", MsFlags::MS_RDONLY, NINEP)
+}
+
+/// Lay the writable layer over the host's tree, and make both this process's root.
 pub fn enter() -> Result<Layer> {
-    mount_new("host", Path::new("/host"), "9p", MsFlags::MS_RDONLY, NINEP)?;
     mount_new("layer", Path::new("/layer"), "tmpfs", MsFlags::empty(), "mode=755")?;
     for folder in ["/layer/upper", "/layer/work"] {
         fs::create_dir(folder).doing(|| format!("creating {folder}"))?;

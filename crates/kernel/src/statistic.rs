@@ -190,6 +190,13 @@ pub trait Group {
     }
 }
 
+/// Statistics that were walked before, of whatever type they were.
+impl Group for Vec<Entry> {
+    fn visit(&self, visitor: &mut dyn FnMut(Entry)) {
+        self.iter().cloned().for_each(visitor);
+    }
+}
+
 /// Declare a Stats struct: `field: Kind [Unit] "description"` a line.
 #[macro_export]
 macro_rules! statistics {

@@ -24,6 +24,9 @@ pub const FROM_OUTPUT: u16 = 0x0103;
 /// Linux is up, and nothing of the run is known to it yet.
 pub const BOOTED: u16 = 0x0104;
 
+/// The program is frozen, and no file of the host is open: the machine's state is saved here.
+pub const CHECKPOINT: u16 = 0x0105;
+
 /// Execute the marker `ID`.
 #[inline(always)]
 pub fn marker<const ID: u16>() {

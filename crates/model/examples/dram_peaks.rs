@@ -21,16 +21,16 @@ type Stream = Vec<(u64, AccessKind)>;
 fn main() {
     println!("idle read [ns], and share of the peak delivered with 512 in flight a channel [%]:");
     println!(
-        "{:<12}{:<11}{:>6} |{:>8}{:>8}{:>8} |{:>8}{:>8}{:>8}",
+        "{:<14}{:<11}{:>6} |{:>8}{:>8}{:>8} |{:>8}{:>8}{:>8}",
         "part", "refresh", "idle", "seq R", "seq 2:1", "seq 1:1", "ran R", "ran 2:1", "ran 1:1"
     );
-    for preset in machine::ALL {
+    for preset in machine::ALL.iter() {
         for refresh in [RefreshMode::AllBank, RefreshMode::SameBank] {
             let mut spec = machine::server(preset);
             spec.controller.refresh.value = refresh;
             let Ok(_) = cxlab_model::media::dram::Detailed::new(&spec) else { continue };
             let idle = harness::open(&mut machine::memory(&spec), &[(Time::ZERO, harness::read(0))])[0].latency();
-            print!("{:<12}{:<11}{:>6.1} |", preset, format!("{refresh:?}"), idle.as_ns());
+            print!("{:<14}{:<11}{:>6.1} |", preset, format!("{refresh:?}"), idle.as_ns());
             let mixes: [&dyn Fn(u64, u64) -> Stream; 2] =
                 [&|r, w| sequential_mix(400_000, r, w), &|r, w| random_mix(400_000, LINES, r, w)];
             for (index, mix) in mixes.iter().enumerate() {

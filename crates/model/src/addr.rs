@@ -15,6 +15,9 @@ pub const PAGE_BYTES: u64 = 4096;
 /// Lines in a base page.
 pub const LINES_PER_PAGE: u64 = PAGE_BYTES / LINE_BYTES;
 
+/// Between the first bytes of two nodes where no guest lays them out: more than any node has.
+pub const NODE_STRIDE: u64 = 1 << 44;
+
 macro_rules! address {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*

@@ -18,6 +18,7 @@ mod cpi_stack;
 mod dispatch;
 mod forward;
 mod front;
+mod in_line;
 mod lines;
 mod locked;
 mod memory;
@@ -44,13 +45,14 @@ use cxlab_kernel::Time;
 
 use crate::cache::{Prefetchers, Private};
 use crate::error::ModelError;
-use crate::feed::{Branch, Execution, Feed, LineAccess, Outcome, Step, Work};
+use crate::feed::{Branch, Executes, Execution, Feed, LineAccess, Outcome, Step, Work};
 use crate::request::{CoreId, Op, Request};
 
 use cpi_stack::CpiStack;
 pub use cpi_stack::{Cause, Mode, TimeStack};
 use forward::Forwarding;
 use front::{Front, Slots};
+use in_line::Known;
 use lines::Lines;
 use locked::LockedRows;
 use misses::Misses;
@@ -147,6 +149,26 @@ pub struct Core {
     pub stats: CoreStats,
 }
 
+/// A core and its surroundings, while a feed hands it instructions.
+struct Ahead<'a, U> {
+    core: &'a mut Core,
+    uncore: &'a mut U,
+}
+
+impl<U: Uncore> Executes for Ahead<'_, U> {
+    type Stop = Pause;
+
+    #[inline(always)]
+    fn plain(&mut self, execution: Execution<'_>) -> Result<Option<Pause>, ModelError> {
+        self.core.execute_step(execution, &[], self.uncore)
+    }
+
+    #[inline(always)]
+    fn touching(&mut self, execution: Execution<'_>, accesses: &[LineAccess]) -> Result<Option<Pause>, ModelError> {
+        self.core.execute_step(execution, accesses, self.uncore)
+    }
+}
+
 impl Core {
     pub fn new(id: CoreId, parts: CoreParts<'_>) -> Result<Core, String> {
         let timing = Timing::new(parts);
@@ -227,6 +249,14 @@ impl Core {
     }
 
     /// Nothing is to be done before `until`.
+    /// Nothing comes before then. A halted core's idle time ends when it is woken.
+    fn idle_until(&mut self, until: Time) {
+        if self.halted.is_none() {
+            self.spent.idle += until.since(self.front.now());
+        }
+        self.go_idle(until);
+    }
+
     fn go_idle(&mut self, until: Time) {
         self.stack.charge(Cause::Dispatch, self.front.now());
         self.front.advance_to(until);
@@ -275,12 +305,55 @@ impl Core {
         loop {
             let step = match self.in_hand.take() {
                 Some(step) => step,
-                None => feed.next()?,
+                None => {
+                    if let Some(pause) = self.run_ahead(feed, uncore)? {
+                        return Ok(pause);
+                    }
+                    feed.next()?
+                }
             };
             if let Some(pause) = self.take(step, feed, uncore)? {
                 return Ok(pause);
             }
         }
+    }
+
+    /// Executes as far as the feed knows at once what comes.
+    fn run_ahead<F: Feed, U: Uncore>(&mut self, feed: &mut F, uncore: &mut U) -> Result<Option<Pause>, ModelError> {
+        if self.halted.is_some() || self.profile.is_some() {
+            return Ok(None);
+        }
+        let pause = feed.ahead(&mut Ahead { core: self, uncore })?;
+        if pause.is_some() {
+            self.in_hand = Some(Step::Execute);
+        }
+        Ok(pause)
+    }
+
+    /// Execute an instruction, and learn where it went if it branches; or say why not yet.
+    #[inline(always)]
+    fn execute_step<U: Uncore>(
+        &mut self,
+        Execution { instruction, kernel, outcome }: Execution<'_>,
+        accesses: &[LineAccess],
+        uncore: &mut U,
+    ) -> Result<Option<Pause>, ModelError> {
+        let counts = Counts::of(kernel);
+        let pause = match &instruction.operands {
+            Some(operands) if self.goes_in_line() => {
+                self.repeating = false;
+                self.dispatch_in_line(Known { instruction, operands, counts }, accesses, uncore)?
+            }
+            None if instruction.work == Work::String => self.repeat(instruction, kernel, accesses, uncore)?,
+            _ => {
+                self.repeating = false;
+                self.dispatch(instruction, counts, accesses, uncore)?
+            }
+        };
+        if let (None, Some(branch), Some(outcome)) = (pause, instruction.branch, outcome) {
+            self.branch(branch, outcome);
+        }
+        Ok(pause)
     }
 
     fn take<F: Feed, U: Uncore>(
@@ -291,37 +364,36 @@ impl Core {
     ) -> Result<Option<Pause>, ModelError> {
         match step {
             // One that was woken and has done nothing since can halt anew: its first halt ends first.
-            Step::Execute | Step::ReadClock { .. } | Step::Device { .. } | Step::Halt | Step::Sample { .. }
+            Step::Execute
+            | Step::ReadClock { .. }
+            | Step::Device { .. }
+            | Step::Disk { .. }
+            | Step::Halt
+            | Step::Sample { .. }
                 if self.halted.is_some() =>
             {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Halted));
             }
             Step::Execute => {
-                let Execution { instruction, kernel, outcome } = feed.execution();
                 let row = self.window.next();
                 if self.profile.is_some() {
                     self.profile_begins(feed.instruction_address(), feed.accesses(), uncore);
                 }
-                let pause = if instruction.work == Work::String {
-                    self.repeat(instruction, kernel, feed.accesses(), uncore)?
-                } else {
-                    self.repeating = false;
-                    self.dispatch(instruction, Counts::of(kernel), feed.accesses(), uncore)?
-                };
+                let execution = feed.execution();
+                let pause = self.execute_step(execution, feed.accesses(), uncore)?;
                 if let Some(profile) = &mut self.profile {
                     profile.fill(row, self.window.next());
-                }
-                if let Some(pause) = pause {
-                    self.in_hand = Some(step);
-                    return Ok(Some(pause));
-                }
-                if let (Some(branch), Some(outcome)) = (instruction.branch, outcome) {
-                    self.branch(branch, outcome);
-                    if let Some(profile) = &mut self.profile {
+                    if let (None, Some(branch), Some(outcome)) =
+                        (pause, execution.instruction.branch, execution.outcome)
+                    {
                         profile.branched(branch, outcome);
                     }
                 }
+                if pause.is_some() {
+                    self.in_hand = Some(step);
+                }
+                return Ok(pause);
             }
             Step::ReadClock { sequence } => {
                 let Execution { instruction, kernel, .. } = feed.execution();
@@ -368,12 +440,20 @@ impl Core {
                 self.stack.io(now, now + service);
                 self.spent.device += service;
             }
-            Step::Idle { until } => {
-                // A halted core's idle time ends when it is woken.
-                if self.halted.is_none() {
-                    self.spent.idle += until.since(self.front.now());
+            Step::Disk { number } => uncore.ask_drive(number, self.now()),
+            Step::Idle { until } => self.idle_until(until),
+            Step::Rest { until, done } => {
+                let (now_done, at) = uncore.drive_done();
+                let event = uncore.next_event().filter(|event| *event < until);
+                match event {
+                    _ if now_done > done => self.idle_until(at),
+                    None => self.idle_until(until),
+                    Some(event) => {
+                        self.in_hand = Some(step);
+                        uncore.resume(self.id, event);
+                        return Ok(Some(Pause::Behind));
+                    }
                 }
-                self.go_idle(until);
             }
             Step::Halt => {
                 let now = self.now();

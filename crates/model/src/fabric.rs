@@ -32,6 +32,7 @@ mod spec;
 mod stats;
 mod switch;
 
+use cxlab_kernel::statistic::Group;
 use cxlab_kernel::{Key, Slab, Time};
 
 use crate::addr::Dpa;
@@ -375,11 +376,14 @@ impl<M> Fabric<M> {
         self.links.iter_mut().for_each(Link::clear_stats);
     }
 
-    /// What the switch above a link, and the link, have counted.
+    /// What the hop above a link, and the link, have counted.
     fn hop_stats(&self, link: &Link, elapsed: Time) -> HopStats {
-        let Station::Switch(switch) = link.upper else { unreachable!("what is between two links is a switch") };
+        let hop = match link.upper {
+            Station::Switch(at) => self.switches[usize::from(at)].stats.entries(),
+            upper => unreachable!("{upper:?} is not between two links"),
+        };
         let (m2s, s2m) = link.reports(elapsed);
-        HopStats { switch: self.switches[usize::from(switch)].stats.clone(), m2s, s2m }
+        HopStats { hop, m2s, s2m }
     }
 }
 

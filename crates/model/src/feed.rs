@@ -20,7 +20,7 @@ mod work;
 pub use block::Block;
 pub use class::Class;
 pub use instruction::{Branch, Instruction, Outcome};
-pub use registers::RegisterSet;
+pub use registers::{Operands, RegisterSet};
 pub use step::{Execution, Step};
 pub use synthetic::{Action, Kernel, Prototypes, Synthetic};
 pub use touch::Touch;
@@ -59,10 +59,29 @@ impl LineAccess {
     }
 }
 
+/// Executes the instructions of a feed, one by one.
+pub trait Executes {
+    /// Why an instruction is not executed.
+    type Stop;
+
+    /// Execute one that touches no memory and does not branch.
+    fn plain(&mut self, execution: Execution<'_>) -> Result<Option<Self::Stop>, ModelError>;
+
+    /// Execute one that touches these lines, or branches.
+    fn touching(&mut self, execution: Execution<'_>, accesses: &[LineAccess])
+    -> Result<Option<Self::Stop>, ModelError>;
+}
+
 /// Where a core's steps come from.
 pub trait Feed {
     /// The next step; waits for it where it is still being produced.
     fn next(&mut self) -> Result<Step, ModelError>;
+
+    /// Hands instructions to `executes` one by one, as long as the feed knows at once what comes. Ends with the first that is not
+    /// executed, and returns why. That one is then the feed's step, as after `next`.
+    fn ahead<E: Executes>(&mut self, _executes: &mut E) -> Result<Option<E::Stop>, ModelError> {
+        Ok(None)
+    }
 
     /// What the last step executes, if it executes anything.
     fn execution(&self) -> Execution<'_>;
@@ -101,6 +120,11 @@ impl<F: Feed> Feed for &mut F {
     #[inline]
     fn next(&mut self) -> Result<Step, ModelError> {
         (**self).next()
+    }
+
+    #[inline(always)]
+    fn ahead<E: Executes>(&mut self, executes: &mut E) -> Result<Option<E::Stop>, ModelError> {
+        (**self).ahead(executes)
     }
 
     #[inline]

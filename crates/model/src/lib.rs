@@ -7,7 +7,7 @@
 //!   machine                                                 the event loop
 //!   config                                                  what a machine file says
 //!   core  home                                              the two ends of the mesh
-//!   feed  fabric                                            instructions; ways from a home agent to a memory
+//!   feed  fabric  drive                                     instructions; ways from a home agent to a memory; an SSD
 //!   request  cxl  media                                     a line on its way; links; what stores the bytes
 //!   cache  translation  mem  document                       who holds a line, a page; accesses and stages; files of facts
 //!   addr  error  fact                                       what all others are written in
@@ -23,6 +23,7 @@ pub mod config;
 pub mod core;
 pub mod cxl;
 pub mod document;
+pub mod drive;
 pub mod error;
 pub mod fabric;
 pub mod fact;

@@ -13,6 +13,8 @@
 
 mod build;
 mod core_loads;
+mod event;
+mod memory_side;
 mod pages;
 mod retraining;
 mod shared;
@@ -27,6 +29,7 @@ use rustc_hash::FxHashMap;
 
 use crate::config::{HostSpec, MachineSpec};
 use crate::core::{Core, Pause};
+use crate::drive::{Command, Drive};
 use crate::error::ModelError;
 use crate::fabric::ExpanderStats;
 use crate::feed::Feeds;
@@ -40,7 +43,8 @@ pub use core_loads::CoreLoads;
 pub use retraining::Retraining;
 pub use timeline::Timeline;
 
-pub(crate) use shared::{Event, Shared};
+pub(crate) use event::Event;
+pub(crate) use shared::Shared;
 
 /// What one of a node's ways tells of the time since counting began.
 pub struct PortStats {
@@ -130,10 +134,36 @@ impl Machine {
         let pauses = vec![Pause::Behind; cores.len()];
         let loads = vec![CoreLoads::default(); cores.len()];
         let tables = PageTables::Told(FxHashMap::default());
-        let shared = Shared { queue: EventQueue::new(), home, fabric, tables };
+        let drive = spec.drive.as_ref().map(Drive::new).transpose().map_err(|error| inconsistent(error.to_string()))?;
+        let shared = Shared { queue: EventQueue::new(), home, fabric, tables, drive };
         let ready = (0..cores.len()).collect();
         let (since, until, timeline, missing_page) = (Time::ZERO, None, None, None);
         Ok(Machine { cores, pauses, ready, since, until, timeline, loads, missing_page, shared, spec })
+    }
+
+    /// The guest has asked its disk: the drive will know this number.
+    ///
+    /// # Errors
+    /// `RUN003` where a line has no memory; a stream asks a machine without a drive for nothing.
+    pub fn tell_drive(&mut self, number: u32, command: Command) -> Result<(), ModelError> {
+        let Shared { home, drive, .. } = &mut self.shared;
+        let none = || ModelError::Stream { cause: "it asks a disk, and this machine has no drive".into() };
+        for line in command.lines() {
+            home.check(line)?;
+        }
+        drive.as_mut().ok_or_else(none)?.tell(number, command);
+        Ok(())
+    }
+
+    /// Numbers of the requests that the drive has done since this was last asked.
+    pub fn take_drive_news(&mut self) -> Vec<u32> {
+        self.shared.drive.as_mut().map_or_else(Vec::new, Drive::take_news)
+    }
+
+    /// The drive under the guest's disk, if there is one.
+    #[must_use]
+    pub fn drive(&self) -> Option<&Drive> {
+        self.shared.drive.as_ref()
     }
 
     /// Run each core on its feed until all have ended; `look` sees the machine at sync points.
@@ -266,6 +296,11 @@ impl Machine {
                 home.step(now, event, &mut around);
             }
             Event::Fabric(due) => self.shared.step_fabric(now, due),
+            Event::Drive(due) => {
+                for line in self.shared.step_drive(now, due) {
+                    self.forget(line);
+                }
+            }
             Event::Retrain(way, lanes, rate) => {
                 self.shared.fabric.retrain(now, way, lanes, rate).expect("checked when it was scheduled");
             }
@@ -281,6 +316,9 @@ impl Machine {
         self.shared.home.clear_stats();
         self.shared.fabric.clear_stats();
         self.shared.fabric.all_media().iter_mut().for_each(Memory::clear_stats);
+        if let Some(drive) = &mut self.shared.drive {
+            drive.clear_stats();
+        }
     }
 
     fn fill(&mut self, now: Time, key: RequestKey) -> Result<usize, ModelError> {

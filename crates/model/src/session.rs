@@ -9,6 +9,7 @@
 //! Not modelled: instruction fetch. A block is decoded once, when it is defined.
 
 mod guest;
+mod inbox;
 mod live;
 mod placed;
 mod reader;

@@ -2,11 +2,13 @@
 
 mod counters;
 mod cpi_stack;
+mod intervals;
 mod profile;
 mod sampled;
 mod series;
 mod totals;
 mod tree;
+mod whole;
 
 pub use counters::{Counters, Sample};
 pub use cpi_stack::{CpiStack, ModeStack};

@@ -26,6 +26,7 @@ fn load(folder: &Path, kind: Kind, text: &str) -> Result<(), ModelError> {
         Kind::Core => "based_on = \"8468v-asic\"\nhost.microarchitecture = \"part.toml\"\n",
         Kind::Device => "based_on = \"8468v-asic\"\nnodes.cxl.device = \"part.toml\"\n",
         Kind::SocketLink => "based_on = \"8468v-remote\"\nsocket_link = { based_on = \"part.toml\", links = 3 }\n",
+        Kind::Drive => "based_on = \"8468v-asic\"\ndrive = \"part.toml\"\n",
         Kind::Controller => "based_on = \"8468v-asic\"\nnodes.dram.memory.detailed.memory_controller = \"part.toml\"\n",
         Kind::Dimm => "based_on = \"8468v-asic\"\nnodes.dram.memory.detailed.dimm = \"part.toml\"\n",
     };

@@ -5,14 +5,14 @@ mod support;
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use cxlab_access::record::{MemoryAccess, RECORD_BYTES, Words};
-use cxlab_access::ring::{Behind, Reply};
+use cxlab_access::record::{MemoryAccess, Words};
 use cxlab_access::{BlockId, Forget, Keep, Mapping, Page, PageId, PageSize, Phase, Record, Vcpu};
 use cxlab_model::Machine;
 use cxlab_model::error::ModelError;
 use cxlab_model::home::AddressRange;
-use cxlab_model::session::{Guest, RecordSource};
+use cxlab_model::session::Guest;
 use cxlab_model::summary::Part;
+use support::stream::{Made, payload};
 use support::{GIB, quiet};
 
 /// Pages that the guest has mapped at a time.
@@ -50,15 +50,6 @@ impl Endless {
         self.told.push_back(record.encode(Vcpu::new(vcpu)));
     }
 
-    fn tell_payload(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(RECORD_BYTES) {
-            let mut whole = [0; RECORD_BYTES];
-            whole[..chunk.len()].copy_from_slice(chunk);
-            let both = u128::from_le_bytes(whole);
-            self.told.push_back([both as u64, (both >> 64) as u64]);
-        }
-    }
-
     fn load(&mut self, vcpu: usize, page: u32) {
         self.tell(vcpu, Record::Block { block: BlockId(0), from: 0 });
         let physical = 0x100_0000 + u64::from(page % 4096) * 4096;
@@ -74,13 +65,13 @@ impl Endless {
         let replaces = page.checked_sub(LIVE).and_then(NonZeroU32::new).map(PageId).filter(|_| self.replaces);
         let (record, bytes) = Record::of_page(id(page), &mapping, replaces);
         self.tell(0, record);
-        self.tell_payload(&bytes);
+        self.told.extend(payload(&bytes));
     }
 
     fn next_turn(&mut self) {
         if self.turn == 0 {
             self.tell(0, Record::Define { block: BlockId(0), pc: 0x40_0000, length: LOAD.len() as u16 });
-            self.tell_payload(LOAD);
+            self.told.extend(payload(LOAD));
             let (phase, keep) = (Phase::Measured, Keep::All);
             self.tell(0, Record::Sample { phase, position: 0, keep, idle_ps: 0 });
             (1..self.vcpus).for_each(|vcpu| self.tell(vcpu, Record::Halt));
@@ -110,34 +101,14 @@ impl Endless {
     }
 }
 
-impl RecordSource for Endless {
-    fn words(&mut self) -> Result<Option<Words>, ModelError> {
+impl Iterator for Endless {
+    type Item = Words;
+
+    fn next(&mut self) -> Option<Words> {
         if self.told.is_empty() && self.turn < self.turns {
             self.next_turn();
         }
-        Ok(self.told.pop_front())
-    }
-
-    fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError> {
-        self.words()
-    }
-
-    fn answer_sync(&mut self, _vcpu: Vcpu, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
-        Ok(())
-    }
-
-    fn answer_clock(&mut self, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
-        Ok(())
-    }
-
-    fn put_off(&mut self, _reply: Reply, _sequence: u64, _behind: Behind) {}
-
-    fn is_recorded_elsewhere(&self) -> bool {
-        false
-    }
-
-    fn share_read(&self) -> Option<f64> {
-        None
+        self.told.pop_front()
     }
 }
 
@@ -146,7 +117,7 @@ fn run(stream: Endless) -> Result<Machine, ModelError> {
     let ranges = [0, 1].map(|node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node });
     let vcpus = stream.vcpus as u16;
     let mut machine = Machine::new(quiet("8468v-asic"), vcpus, &ranges).unwrap();
-    Guest::new(stream, vcpus).run(&mut machine, |_, _| Ok(()))?;
+    Guest::new(Made(stream), vcpus).run(&mut machine, |_, _| Ok(()))?;
     Ok(machine)
 }
 
@@ -194,11 +165,7 @@ fn what_is_dropped_changes_no_result() {
 fn a_page_that_is_named_after_another_has_replaced_it_is_an_error() {
     for warms_from in [u32::MAX, 1000] {
         let mut stream = Endless { warms_from, ..Endless::new(20_000) };
-        let mut told = VecDeque::new();
-        while let Some(words) = stream.words().unwrap() {
-            told.push_back(words);
-        }
-        stream.told = told;
+        stream.told = stream.by_ref().collect();
         stream.load(0, 1);
         if warms_from == u32::MAX {
             // The stream goes on until the load is committed.

@@ -4,14 +4,13 @@ mod support;
 
 use std::collections::VecDeque;
 
-use cxlab_access::record::{MemoryAccess, RECORD_BYTES, Words};
-use cxlab_access::ring::{Behind, Reply};
+use cxlab_access::record::{MemoryAccess, Words};
 use cxlab_access::{BlockId, Forget, Keep, Phase, Record, Vcpu};
 use cxlab_model::Machine;
-use cxlab_model::error::ModelError;
 use cxlab_model::home::AddressRange;
-use cxlab_model::session::{Guest, RecordSource};
+use cxlab_model::session::Guest;
 use cxlab_model::summary::Summary;
+use support::stream::{Made, payload};
 use support::{GIB, machine, quiet};
 
 /// Records, then nothing.
@@ -37,12 +36,7 @@ impl Told {
     /// A block of instructions at `pc`.
     fn define(&mut self, block: u32, pc: u64, code: &[u8]) {
         self.tell(Record::Define { block: BlockId(block), pc, length: code.len() as u16 });
-        for chunk in code.chunks(RECORD_BYTES) {
-            let mut bytes = [0; RECORD_BYTES];
-            bytes[..chunk.len()].copy_from_slice(chunk);
-            let both = u128::from_le_bytes(bytes);
-            self.0.push_back([both as u64, (both >> 64) as u64]);
-        }
+        self.0.extend(payload(code));
     }
 
     /// A block that is next, before what is told ahead of it.
@@ -54,33 +48,9 @@ impl Told {
     fn execute(&mut self, block: u32, times: u32) {
         (0..times).for_each(|_| self.tell(Record::Block { block: BlockId(block), from: 0 }));
     }
-}
 
-impl RecordSource for Told {
-    fn words(&mut self) -> Result<Option<Words>, ModelError> {
-        Ok(self.0.pop_front())
-    }
-
-    fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError> {
-        self.words()
-    }
-
-    fn answer_sync(&mut self, _vcpu: Vcpu, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
-        Ok(())
-    }
-
-    fn answer_clock(&mut self, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
-        Ok(())
-    }
-
-    fn put_off(&mut self, _reply: Reply, _sequence: u64, _behind: Behind) {}
-
-    fn is_recorded_elsewhere(&self) -> bool {
-        false
-    }
-
-    fn share_read(&self) -> Option<f64> {
-        None
+    fn stream(self) -> Made<impl Iterator<Item = Words>> {
+        Made(self.0.into_iter())
     }
 }
 
@@ -95,7 +65,7 @@ fn machine_of_two() -> Machine {
 /// What the model makes of it.
 fn sampled(told: Told) -> Summary {
     let mut machine = machine("8468v-asic");
-    let mut guest = Guest::new(told, 1);
+    let mut guest = Guest::new(told.stream(), 1);
     guest.run(&mut machine, |_, _| Ok(())).unwrap();
     guest.sampled(&machine).map_or_else(|| Summary::of(&machine), |(summary, _)| summary)
 }
@@ -184,7 +154,7 @@ fn one_that_halts_again_before_its_turn_is_woken_again() {
     told.tell_of(1, Record::Settle { sequence: 1 });
     told.tell_of(1, Record::End);
     let mut machine = machine_of_two();
-    Guest::new(told, 2).run(&mut machine, |_, _| Ok(())).unwrap();
+    Guest::new(told.stream(), 2).run(&mut machine, |_, _| Ok(())).unwrap();
     // Core 1 goes on behind all loads of core 0, and its own load follows.
     let [waker, woken] = [0, 1].map(|core| machine.cores()[core].now());
     assert!(woken > waker, "{woken} behind {waker}");
@@ -207,7 +177,7 @@ fn warming_begins_when_all_cores_have_done_what_was_told() {
     told.tell(Record::Sample { phase: Phase::Detailed, position: 2000, keep: Keep::All, idle_ps: 0 });
     told.tell(Record::End);
     let mut machine = machine_of_two();
-    let mut guest = Guest::new(told, 2);
+    let mut guest = Guest::new(told.stream(), 2);
     guest.run(&mut machine, |_, _| Ok(())).unwrap();
     let (summary, _) = guest.sampled(&machine).unwrap();
     // Had it been warmed before, its load would have hit the L1.

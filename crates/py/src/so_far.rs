@@ -20,7 +20,10 @@ const EVERY: Duration = Duration::from_millis(250);
 pub struct SoFar {
     /// executed, with and without time
     instructions: Instructions,
-    /// absent if instructions were executed without time: what was timed is then a sample [s]
+    /// windows stand for the whole
+    sampled: bool,
+    /// of a sampled run as its windows tell it; absent if instructions were executed without time and no window tells of
+    /// them [s]
     #[serde(skip_serializing_if = "Option::is_none")]
     simulated_seconds: Option<f64>,
     /// how much of the trace was read, 0 to 1; absent of a live guest, whose end nobody knows
@@ -30,13 +33,14 @@ pub struct SoFar {
 
 impl SoFar {
     pub fn of<S: RecordSource>(machine: &Machine, guest: &Guest<S>) -> SoFar {
-        let Summary { mut instructions, simulated_seconds, .. } = Summary::of(machine);
+        let Summary { mut instructions, .. } = Summary::of(machine);
         let [user, kernel] = guest.warmed();
         instructions.user += user;
         instructions.kernel += kernel;
         SoFar {
             instructions,
-            simulated_seconds: (user + kernel == 0).then_some(simulated_seconds),
+            sampled: guest.is_sampled(),
+            simulated_seconds: guest.elapsed(machine).map(|elapsed| elapsed.as_seconds()),
             trace_read: guest.source().share_read(),
         }
     }

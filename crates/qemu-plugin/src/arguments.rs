@@ -1,6 +1,6 @@
 //! The plugin's arguments: `ring=<fd>,model=<fd>,detail=all|marker|output|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`,
 //! `sample=<detail>:<warm>:<every>:<seed>`, `sample=<detail>:<warm>:most=<windows>:<seed>`, `warmup=program`, `counters=<port>`,
-//! `until=<ps>`, `until_idle=<ps>`, `control=<port>`, `boot=save|<ps>` and `cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>`.
+//! `until=<ps>`, `until_idle=<ps>`, `disk=<fd>:<fd>`, `control=<port>`, `boot=save|checkpoint|<ps>` and `cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>`.
 
 use std::os::fd::RawFd;
 use std::str::FromStr;
@@ -20,6 +20,20 @@ pub enum Detail {
     Output,
     /// none: the guest runs functionally
     Off,
+}
+
+impl FromStr for Detail {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Detail, ()> {
+        match text {
+            "all" => Ok(Detail::All),
+            "marker" => Ok(Detail::Marker),
+            "output" => Ok(Detail::Output),
+            "off" => Ok(Detail::Off),
+            _ => Err(()),
+        }
+    }
 }
 
 /// Whether the model follows the program functionally before a region of detail.
@@ -58,8 +72,31 @@ pub enum Boot {
     Whole,
     /// it boots, and stands still for its state to be saved
     Save,
+    /// it boots, runs its program, and stands still at the program's checkpoint for its state to be saved
+    Checkpoint,
     /// its state was saved at this time [ps]
     Saved(u64),
+}
+
+impl FromStr for Boot {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Boot, ()> {
+        match text {
+            "save" => Ok(Boot::Save),
+            "checkpoint" => Ok(Boot::Checkpoint),
+            ps => above_zero(ps).map(Boot::Saved).ok_or(()),
+        }
+    }
+}
+
+/// A disk whose other end the plugin is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// descriptor of the socket whose other end is QEMU's device, inherited
+    pub socket: RawFd,
+    /// descriptor of the file with its data, inherited
+    pub file: RawFd,
 }
 
 /// What the supervisor asks of the plugin.
@@ -90,6 +127,7 @@ pub struct Arguments {
     pub counters: Option<u16>,
     pub bounds: Bounds,
     pub boot: Boot,
+    pub disk: Option<Disk>,
     /// what CPUID answers where QEMU would answer something else
     pub cpuid: Vec<Answer>,
 }
@@ -97,7 +135,7 @@ pub struct Arguments {
 const VALID: &str = "ring=<fd>, model=<fd>, detail=all|marker|output|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, \
                      poison=<window>:<bytes>, vcpus=<1 to 64>, skew=<ps>, counters=<port>, \
                      sample=<detail>:<warm>:<every>:<seed>, sample=<detail>:<warm>:most=<windows>:<seed>, warmup=program, \
-                     until=<ps>, until_idle=<ps>, control=<port>, boot=save|<ps>, \
+                     until=<ps>, until_idle=<ps>, control=<port>, disk=<fd>:<fd>, boot=save|checkpoint|<ps>, \
                      cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>";
 
 impl Arguments {
@@ -107,26 +145,20 @@ impl Arguments {
         let (mut vcpus, mut skew_ps, mut counters) = (1, 2_000_000, None);
         let mut poison = Vec::new();
         let (mut sample, mut warm_up, mut bounds) = (None, WarmUp::None, Bounds::default());
-        let (mut boot, mut cpuid) = (Boot::Whole, Vec::new());
+        let (mut boot, mut disk, mut cpuid) = (Boot::Whole, None, Vec::new());
         for word in words {
             let refuse = || format!("`{word}` is no argument; valid: {VALID}");
             let (key, value) = word.split_once('=').ok_or_else(refuse)?;
             match (key, value) {
                 ("ring", fd) => ring = Some(fd.parse().map_err(|_| refuse())?),
                 ("model", fd) => model = Some(fd.parse().map_err(|_| refuse())?),
-                ("detail", "all") => detail = Some(Detail::All),
-                ("detail", "marker") => detail = Some(Detail::Marker),
-                ("detail", "output") => detail = Some(Detail::Output),
-                ("detail", "off") => detail = Some(Detail::Off),
+                ("detail", which) => detail = Some(which.parse().map_err(|()| refuse())?),
                 ("tsc", hz) => tsc_hz = Some(above_zero(hz).ok_or_else(refuse)?),
                 ("step", ps) => step_ps = above_zero(ps).ok_or_else(refuse)?,
                 ("idle", "jump") => idle = Idle::Jump,
                 ("idle", "pace") => idle = Idle::Pace,
                 ("windows", count) => windows = count.parse().map_err(|_| refuse())?,
-                ("poison", place) => {
-                    let (window, offset) = place.split_once(':').ok_or_else(refuse)?;
-                    poison.push((window.parse().map_err(|_| refuse())?, offset.parse().map_err(|_| refuse())?));
-                }
+                ("poison", place) => poison.push(pair(place).ok_or_else(refuse)?),
                 ("vcpus", count) => {
                     vcpus = count.parse().ok().filter(|n| (1..=Vcpu::MOST).contains(n)).ok_or_else(refuse)?;
                 }
@@ -138,8 +170,11 @@ impl Arguments {
                 ("until", ps) => bounds.until_ps = Some(above_zero(ps).ok_or_else(refuse)?),
                 ("until_idle", ps) => bounds.until_idle_ps = Some(above_zero(ps).ok_or_else(refuse)?),
                 ("cpuid", answer) => cpuid.push(answer.parse().map_err(|()| refuse())?),
-                ("boot", "save") => boot = Boot::Save,
-                ("boot", ps) => boot = Boot::Saved(above_zero(ps).ok_or_else(refuse)?),
+                ("disk", ends) => {
+                    let (socket, file) = pair(ends).ok_or_else(refuse)?;
+                    disk = Some(Disk { socket, file });
+                }
+                ("boot", begins) => boot = begins.parse().map_err(|()| refuse())?,
                 _ => return Err(refuse()),
             }
         }
@@ -160,6 +195,7 @@ impl Arguments {
             counters,
             bounds,
             boot,
+            disk,
             cpuid,
         })
     }
@@ -167,6 +203,12 @@ impl Arguments {
 
 fn above_zero<T: FromStr + PartialOrd + Default>(text: &str) -> Option<T> {
     text.parse().ok().filter(|number| *number > T::default())
+}
+
+/// Two numbers with a colon between them.
+fn pair<First: FromStr, Second: FromStr>(text: &str) -> Option<(First, Second)> {
+    let (first, second) = text.split_once(':')?;
+    Some((first.parse().ok()?, second.parse().ok()?))
 }
 
 fn schedule(numbers: &str) -> Option<Schedule> {
@@ -206,6 +248,7 @@ mod tests {
         assert_eq!(bounded.bounds, bounds);
         for (text, wanted) in [
             ("ring=7,model=8,detail=all,tsc=1,until=0", "`until=0`"),
+            ("ring=7,model=8,detail=all,tsc=1,disk=9", "`disk=9`"),
             ("ring=7,model=8,detail=all,tsc=1,boot=load", "`boot=load`"),
             ("ring=7,model=8,detail=all,tsc=1,cpuid=4:0:ebx", "`cpuid=4:0:ebx`"),
             ("ring=7,model=8,detail=all,tsc=1,sample=1:2:3", "`sample=1:2:3`"),

@@ -1,12 +1,14 @@
-//! Where Linux is up: the machine stands still for its state to be saved, or goes on as one whose state was loaded.
+//! Where Linux is up, or a program at its checkpoint: the machine stands still for its state to be saved, or goes on as one whose
+//! state was loaded.
 //!
 //! ```text
-//!   boot=save    kernel, init --> marker --> stand still; the supervisor has QEMU write the state, and ends it
-//!   boot=<ps>    state, time <ps> -----------> run
-//!   neither      kernel, init --> marker ----> run
+//!   boot=save        kernel, init --> marker --> stand still; the supervisor has QEMU write the state, and ends it
+//!   boot=checkpoint  kernel, init --> marker ----> program --> its marker --> stand still, and the same
+//!   boot=<ps>        state, time <ps> -----------> run
+//!   none of them     kernel, init --> marker ----> run
 //! ```
 //!
-//! Behind the marker all three are the same machine at the same time: timers that are due have been run, the next look at them is
+//! Behind the marker all are the same machine at the same time: timers that are due have been run, the next look at them is
 //! as far away, and nothing that was translated or walked before is left.
 
 use std::sync::OnceLock;
@@ -21,9 +23,17 @@ pub fn start(arguments: &Arguments) {
     let _ = BOOT.set(arguments.boot);
 }
 
-/// The vCPU executes the marker.
+/// The vCPU executes the marker of a Linux that is up.
 pub fn on_booted(vcpu: usize) {
-    qemu::run_behind_block(vcpu, settle);
+    let saves = BOOT.get() == Some(&Boot::Save);
+    qemu::run_behind_block(vcpu, if saves { settle_and_stand } else { settle });
+}
+
+/// The vCPU executes the marker of a program's checkpoint; it means nothing where none is wanted.
+pub fn on_checkpoint(vcpu: usize) {
+    if BOOT.get() == Some(&Boot::Checkpoint) {
+        qemu::run_behind_block(vcpu, settle_and_stand);
+    }
 }
 
 /// Work on a vCPU.
@@ -37,8 +47,12 @@ unsafe extern "C" fn settle(cpu: Cpu, _vcpu: u64) {
         }
     }
     clock::restart_looks();
-    if BOOT.get() == Some(&Boot::Save) {
-        clock::begin_to_move_state(clock::now_ps());
-        qemu::stand_still();
-    }
+}
+
+/// Work on a vCPU: the same, and the machine stands still.
+unsafe extern "C" fn settle_and_stand(cpu: Cpu, vcpu: u64) {
+    // SAFETY: the caller's promise is the same.
+    unsafe { settle(cpu, vcpu) };
+    clock::begin_to_move_state(clock::now_ps());
+    qemu::stand_still();
 }

@@ -9,9 +9,9 @@ use cxlab_access::Record;
 use cxlab_access::record::MemoryAccess;
 
 use crate::mode::Mode;
-use crate::qemu::{self, Cpu, functions};
-use crate::stream::{BlockData, with};
-use crate::{api, device, mode, stop};
+use crate::qemu::{self, BigLock, Cpu, functions};
+use crate::stream::{BlockData, Stream, with};
+use crate::{api, device, disk, mode, stop};
 
 /// A block is entered by the only vCPU.
 pub unsafe extern "C" fn on_block(_vcpu: u32, data: *mut c_void) {
@@ -146,6 +146,7 @@ pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u6
             if service_ps > 0 {
                 stream.device_served(vcpu as usize, service_ps);
             }
+            ask_disk(stream, vcpu as usize);
         }
     });
 }
@@ -164,7 +165,7 @@ fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instructi
         } else if store {
             // Each store to a device may notify it.
             stream.warming.forget_news();
-            let service_ps = serve(info, address);
+            let service_ps = serve(info, address) + disk::serve_at_once() * device::SERVICE_PS;
             if service_ps > 0 {
                 stream.warm_device_served(vcpu, service_ps);
             }
@@ -192,9 +193,39 @@ fn located(info: api::MemoryInfo, address: u64, store: bool, instruction: u16) -
     }
 }
 
+/// Without detail a store may have notified a queue: hold the vCPU until what it asks for is done, so that the answer's
+/// interrupt comes at the same place in every run.
+pub unsafe extern "C" fn on_notify(_vcpu: u32, info: api::MemoryInfo, address: u64, _data: *mut c_void) {
+    // SAFETY: the address is looked up within the callback that it is valid in.
+    let is_device = unsafe {
+        let place = api::qemu_plugin_get_hwaddr(info, address);
+        !place.is_null() && api::qemu_plugin_hwaddr_is_io(place)
+    };
+    if is_device {
+        device::wait_for_requests();
+        disk::serve_at_once();
+    }
+}
+
 /// A device was stored to: how long it takes to serve what that asks for [ps].
 fn serve(info: api::MemoryInfo, address: u64) -> u64 {
-    if is_interrupt_controller(info, address) { 0 } else { device::wait_for_requests() * device::SERVICE_PS }
+    if is_interrupt_controller(info, address) {
+        return 0;
+    }
+    device::wait_for_requests() * device::SERVICE_PS
+}
+
+/// The guest has stored to a device: if it has asked its disk for something, the model is told. What has failed at once is
+/// answered at once.
+fn ask_disk(stream: &mut Stream, vcpu: usize) {
+    let (failed, asked): (Vec<_>, Vec<_>) = disk::take().into_iter().partition(|asked| asked.segments.is_empty());
+    for asked in &asked {
+        stream.feed.ask_disk(vcpu, asked);
+    }
+    if !failed.is_empty() {
+        let numbers: Vec<u32> = failed.iter().map(|asked| asked.number).collect();
+        disk::answer(&numbers, &BigLock::take());
+    }
 }
 
 /// Whether an access goes to the local APIC, which leaves no request behind.

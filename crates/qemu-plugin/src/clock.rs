@@ -21,7 +21,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::api::{self, Counter};
 use crate::arguments::{Arguments, Boot};
-use crate::{mode, progress, qemu, turns};
+use crate::qemu::BigLock;
+use crate::{disk, mode, progress, qemu, turns};
 
 const PS_PER_NS: u64 = 1000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
@@ -204,6 +205,10 @@ unsafe extern "C" fn look_at_timers(vcpu: u32, _data: *mut c_void) {
 
 /// Let the vCPU, whose thread this is, run the timers that are due before its next block.
 pub fn run_due_timers(vcpu: usize) {
+    if disk::held() > 0 && !mode::in_detail() {
+        // Detail has ended while the drive was at work.
+        disk::answer_all(&BigLock::take());
+    }
     if qemu::next_timer_in_ns() == Some(0) {
         qemu::run_timers_soon(vcpu);
     } else {

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
-use crate::qemu::BigLock;
+use crate::qemu::{self, BigLock};
 use crate::{port, stream};
 
 /// Between two looks at the queue.
@@ -32,11 +32,15 @@ pub fn start(arguments: &Arguments) {
 /// The caller is the vCPU's thread and does not hold the big lock.
 pub fn ask(tell: impl FnOnce()) {
     let Some(&port) = PORT.get() else { return };
-    let received = || port::received(port, &BigLock::take());
-    let before = received();
+    let before = port::received(port, &BigLock::take());
     tell();
     let since = Instant::now();
-    while received() == before {
+    loop {
+        let lock = BigLock::take();
+        if port::received(port, &lock) != before || qemu::ends(&lock) {
+            return;
+        }
+        drop(lock);
         if since.elapsed() > MOST_WAIT {
             stream::give_up(&format!("the model has put no counters into port {port} within {MOST_WAIT:?}"));
         }

@@ -7,12 +7,11 @@
 //! Not modelled: overlap of a request with computation, and the output side of the serial ports, which QEMU
 //! empties within the notification itself.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::api;
-use crate::qemu::{BigLock, functions};
+use crate::qemu::{self, BigLock, functions};
 
 /// What a file request costs in simulated time [ps]: 80 us, a 4 KiB read of a data-centre NVMe drive (Intel
 /// SSD DC P4510 product brief: 77 us typical random read latency), and a little for the server.
@@ -22,7 +21,7 @@ pub const SERVICE_PS: u64 = 80_000_000;
 const PAUSE: Duration = Duration::from_micros(10);
 
 /// Devices whose requests take the host's time: the name in QEMU, the queues that carry requests.
-const ASKED: &[(&str, u16)] = &[("virtio-9p", 1), ("virtio-blk", 1)];
+const ASKED: &[(&str, u16)] = &[("virtio-9p", 1)];
 
 /// A queue that carries requests.
 struct Queue {
@@ -105,24 +104,13 @@ pub fn look(lock: &BigLock) -> Requests {
 pub fn wait_for_requests() -> u64 {
     let mut answered = 0;
     loop {
-        let now = look(&BigLock::take());
+        let lock = BigLock::take();
+        let now = look(&lock);
         answered += now.answered;
-        if now.in_flight == 0 {
+        if now.in_flight == 0 || qemu::ends(&lock) {
             return answered;
         }
+        drop(lock);
         std::thread::sleep(PAUSE);
-    }
-}
-
-/// Without detail a store may have notified a queue: hold the vCPU all the same, so that the answer's interrupt comes at
-/// the same place in every run.
-pub unsafe extern "C" fn on_notify(_vcpu: u32, info: api::MemoryInfo, address: u64, _data: *mut c_void) {
-    // SAFETY: the address is looked up within the callback that it is valid in.
-    let is_device = unsafe {
-        let place = api::qemu_plugin_get_hwaddr(info, address);
-        !place.is_null() && api::qemu_plugin_hwaddr_is_io(place)
-    };
-    if is_device {
-        wait_for_requests();
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //!   vCPUs halt --> wake us --> [big lock] model settles --> request in flight? stand still, look again
 //!                                                       --> else time := next timer, run it --> vCPU wakes
+//!                                                       --> or the drive's next answer, if that is before
 //! ```
 //!
 //! Where somebody may type, idle time passes no faster than the host's.
@@ -15,7 +16,7 @@ use std::time::Duration;
 use crate::arguments::Idle;
 use crate::mode::Mode;
 use crate::qemu::{self, BigLock, Cpu};
-use crate::{clock, device, mode, stop, stream, turns};
+use crate::{clock, device, disk, mode, stop, stream, turns};
 
 static HALTED: Mutex<bool> = Mutex::new(false);
 static WAKE: Condvar = Condvar::new();
@@ -23,6 +24,8 @@ static PACE: AtomicBool = AtomicBool::new(false);
 
 /// How long to wait for what only the host can bring: a request's answer, a key.
 const PAUSE: Duration = Duration::from_micros(20);
+/// How long a drive may take where no timer is set: far longer than it does [ps].
+const LONGEST_REST_PS: u64 = 1_000_000_000_000;
 const LONG_PAUSE: Duration = Duration::from_millis(1);
 
 pub fn set_pace(idle: Idle) {
@@ -66,6 +69,14 @@ fn step() -> Option<Duration> {
     let detail = mode::in_detail();
     if detail {
         stream::with(|stream| stream.feed.settle(turns::speaker()));
+        if stream::with(|stream| stream.feed.has_news_of_disk()) {
+            stream::with(|stream| stream.feed.answer_disk(&lock));
+            return Some(Duration::ZERO);
+        }
+    } else if disk::held() > 0 {
+        // Detail has ended while the drive was at work.
+        disk::answer_all(&lock);
+        return Some(Duration::ZERO);
     }
     if device::look(&lock).in_flight > 0 {
         return Some(PAUSE);
@@ -74,6 +85,7 @@ fn step() -> Option<Duration> {
         return Some(LONG_PAUSE);
     }
     match qemu::next_timer_in_ns() {
+        next if disk::held() > 0 => rest(next.map_or(LONGEST_REST_PS, |ns| ns * 1000), &lock),
         None => return Some(LONG_PAUSE),
         Some(0) => {}
         Some(ns) if PACE.load(Relaxed) => return pace(lock, ns),
@@ -94,6 +106,13 @@ fn jump(ps: u64, lock: &BigLock) {
         Mode::Detail => stream::with(|stream| stream.idle(ps)),
     };
     if over {
+        stop::is_over_idle(lock);
+    }
+}
+
+/// Let so much of the guest's time pass, or less where the drive has done something before.
+fn rest(ps: u64, lock: &BigLock) {
+    if stream::with(|stream| stream.rest(ps, lock)) {
         stop::is_over_idle(lock);
     }
 }

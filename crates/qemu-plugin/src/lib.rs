@@ -11,6 +11,7 @@
 //!   clock.rs      the guest's virtual clock and time-stamp counter read from here
 //!   idle.rs       nothing to do: jump to the next timer; a request in flight: stand still
 //!   device.rs     are requests in flight?
+//!   disk.rs       a block device whose other end is here: what it is asked, and when it answers
 //!   counters.rs   a program asks for the machine's counters: stand still until they are in its port
 //!   cpuid.rs      what CPUID says of caches, TLBs and cores
 //!   port.rs       what the guest has received in a serial port
@@ -42,6 +43,7 @@ mod counters;
 mod cpuid;
 mod decoded;
 mod device;
+mod disk;
 mod exports;
 mod idle;
 mod invalidation;
@@ -117,6 +119,7 @@ fn install(id: PluginId, arguments: &arguments::Arguments) -> Result<(), String>
     region::start(arguments);
     window::start(arguments);
     counters::start(arguments);
+    disk::start(arguments)?;
     let nothing = std::ptr::null_mut();
     let (of_vcpu, of_block) = if series::here().interface == series::INTERFACE_WITH_DATA {
         (vcpu_init_with_data as api::VcpuCallback, block_with_data as api::BlockCallback)

@@ -1,4 +1,4 @@
-//! Poisoned lines of CXL memory: who reads or writes one is told by a machine check, as on hardware.
+//! Poisoned lines of CXL memory: who reads one is told by a machine check, as on hardware.
 //!
 //! ```text
 //!   window's RAM (priority 100)   ..........................
@@ -6,14 +6,17 @@
 //! ```
 //!
 //! The machine check is a data load error that software must act upon (SRAR): Linux takes the page away and sends its
-//! user SIGBUS with the address. It comes with the instruction behind the access. Not modelled: poison in the device's own
-//! list (`cxl list --media-errors`), and clearing it by writing.
+//! user SIGBUS with the address. It comes with the instruction behind the load, so that a block may read the line several
+//! times before. A store raises none: the kernel zeroes a poisoned page and gives it to a program. Not modelled: poison in the
+//! device's own list (`cxl list --media-errors`), and clearing it by writing.
 //!
-//! Source: Intel SDM vol. 3B, 17.9.3.2 (SRAR); QEMU 10.0, target/i386/helper.c and include/exec/memory.h.
+//! Source: Intel SDM vol. 3B, 17.9.3.2 (SRAR: data loads and instruction fetches); QEMU 10.0, target/i386/helper.c and
+//! include/exec/memory.h.
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Mutex;
 
-use crate::qemu::{self, functions};
+use crate::qemu::{self, Cpu, functions};
 
 const PAGE: u64 = 4096;
 const LINE: u64 = 64;
@@ -101,12 +104,29 @@ impl Page {
         at < self.line + LINE && at + u64::from(size) > self.line
     }
 
+    /// Raise one, unless the vCPU is about to take one: to QEMU, as to a processor, a second one is the end of the machine.
     fn machine_check(&self) {
         let (cpu, address) = (qemu::current_cpu(), self.base + self.line);
+        let mut about_to_take = ABOUT_TO_TAKE.lock().expect("nobody panics with it");
+        if about_to_take.contains(&cpu.addr()) {
+            return;
+        }
+        about_to_take.push(cpu.addr());
         let monitor = std::ptr::null_mut();
         // SAFETY: callbacks of memory regions run on the vCPU's thread under the big lock.
-        unsafe { (functions().cpu_x86_inject_mce)(monitor, cpu, BANK, STATUS, GLOBAL_STATUS, address, MISC, 0) };
+        unsafe {
+            (functions().cpu_x86_inject_mce)(monitor, cpu, BANK, STATUS, GLOBAL_STATUS, address, MISC, 0);
+            (functions().async_run_on_cpu)(cpu, has_taken, 0);
+        }
     }
+}
+
+/// vCPUs whose machine check comes behind their block, by the address of their state.
+static ABOUT_TO_TAKE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// Work on a vCPU, behind its block.
+unsafe extern "C" fn has_taken(cpu: Cpu, _data: u64) {
+    ABOUT_TO_TAKE.lock().expect("nobody panics with it").retain(|&about| about != cpu.addr());
 }
 
 unsafe extern "C" fn read(page: *mut c_void, at: u64, size: c_uint) -> u64 {
@@ -123,13 +143,10 @@ unsafe extern "C" fn read(page: *mut c_void, at: u64, size: c_uint) -> u64 {
 }
 
 unsafe extern "C" fn write(page: *mut c_void, at: u64, data: u64, size: c_uint) {
+    let bytes = data.to_le_bytes();
     // SAFETY: as in `read`.
-    let page = unsafe { &*page.cast::<Page>() };
-    if page.is_poisoned(at, size) {
-        page.machine_check();
-    } else {
-        let bytes = data.to_le_bytes();
-        // SAFETY: as in `read`.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), page.memory.add(at as usize), size as usize) };
+    unsafe {
+        let page = &*page.cast::<Page>();
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), page.memory.add(at as usize), size as usize);
     }
 }

@@ -47,6 +47,8 @@ functions! {
     qapi_free_VirtioInfoList: fn(*mut VirtioList);
     qmp_x_query_virtio_queue_status: fn(*const c_char, u16, *mut c_void) -> *mut VirtQueueStatus;
     qapi_free_VirtQueueStatus: fn(*mut VirtQueueStatus);
+    virtio_get_queue: fn(*mut c_void, c_int) -> *mut c_void;
+    virtio_notify: fn(*mut c_void, *mut c_void);
     object_resolve_path: fn(*const c_char, *mut bool) -> *mut c_void;
     object_property_get_uint: fn(*mut c_void, *const c_char, *mut c_void) -> u64;
     host_memory_backend_get_memory: fn(*mut c_void) -> *mut c_void;
@@ -230,6 +232,12 @@ pub fn stand_still() {
 pub fn runs(_lock: &BigLock) -> bool {
     // SAFETY: reads a variable.
     unsafe { (functions().runstate_is_running)() }
+}
+
+/// Whether QEMU ends, asked by the thread of a vCPU in a block. Its main loop waits for the vCPUs then, and brings nothing any more:
+/// a vCPU that waited for it would wait for ever.
+pub fn ends(lock: &BigLock) -> bool {
+    !runs(lock)
 }
 
 /// Run `work` on the vCPU's thread, with the big lock, as soon as its block ends.

@@ -85,6 +85,9 @@ pub unsafe extern "C" fn on_marker(vcpu: u32, data: *mut c_void) {
     if marker == Marker::Booted {
         return boot::on_booted(vcpu as usize);
     }
+    if marker == Marker::Checkpoint {
+        return boot::on_checkpoint(vcpu as usize);
+    }
     let detail = *DETAIL.get().expect("start comes first");
     let effect = effect(detail, marker, place());
     if marker == Marker::ProgramEnd {

@@ -92,6 +92,7 @@ functions! {
     cpu_translate_for_debug: fn(Cpu, u64, *mut Translation) -> bool;
     address_space_is_io: fn(*mut c_void, u64) -> bool;
     physical_memory_read: fn(u64, *mut c_void, u64);
+    physical_memory_write: fn(u64, *const c_void, u64);
     queue_tb_flush: fn(Cpu);
     gdb_read_register: fn(Cpu, *mut ByteArray, c_int) -> c_int;
 }
@@ -194,16 +195,44 @@ pub unsafe fn read_register(handle: *mut c_void, to: *mut ByteArray) {
 
 /// Eight bytes of the guest's physical memory.
 pub fn read_physical(address: u64) -> u64 {
-    let mut word = 0u64;
-    let to = std::ptr::from_mut(&mut word).cast();
-    // SAFETY: copies eight bytes out of the guest's memory.
+    let mut bytes = [0; 8];
+    read_memory(address, &mut bytes);
+    u64::from_le_bytes(bytes)
+}
+
+/// Bytes of the guest's physical memory.
+pub fn read_memory(address: u64, to: &mut [u8]) {
+    let (place, length) = (to.as_mut_ptr().cast(), to.len() as u64);
+    // SAFETY: copies as many bytes out of the guest's memory as there is room for.
     unsafe {
         match own() {
-            Own::Of10_0(qemu) => (qemu.cpu_physical_memory_rw)(address, to, 8, false),
-            Own::Of11_1 { qemu, .. } => (qemu.physical_memory_read)(address, to, 8),
+            Own::Of10_0(qemu) => (qemu.cpu_physical_memory_rw)(address, place, length, false),
+            Own::Of11_1 { qemu, .. } => (qemu.physical_memory_read)(address, place, length),
         }
     }
-    word
+}
+
+/// Write to the guest's physical memory. Code that was translated from there is thrown away.
+pub fn write_memory(address: u64, from: &[u8]) {
+    let (place, length) = (from.as_ptr().cast::<c_void>(), from.len() as u64);
+    // SAFETY: copies as many bytes into the guest's memory as there are. 10.0 only reads them, though it says otherwise.
+    unsafe {
+        match own() {
+            Own::Of10_0(qemu) => (qemu.cpu_physical_memory_rw)(address, place.cast_mut(), length, true),
+            Own::Of11_1 { qemu, .. } => (qemu.physical_memory_write)(address, place, length),
+        }
+    }
+}
+
+/// Whether there is memory, and no device, at a guest-physical address.
+pub fn is_memory(address: u64) -> bool {
+    // SAFETY: a look-up in QEMU's map of the guest's addresses.
+    unsafe {
+        match own() {
+            Own::Of10_0(qemu) => !(qemu.cpu_physical_memory_is_io)(address),
+            Own::Of11_1 { qemu, memory } => !(qemu.address_space_is_io)(*memory as *mut c_void, address),
+        }
+    }
 }
 
 /// Throw all translations away, before the vCPU's next block.

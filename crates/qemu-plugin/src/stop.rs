@@ -84,7 +84,12 @@ pub fn is_awaited(lock: &BigLock) -> bool {
 /// Stand still until it has come. The caller is the vCPU's thread and does not hold the big lock.
 fn wait() {
     let since = Instant::now();
-    while is_awaited(&BigLock::take()) {
+    loop {
+        let lock = BigLock::take();
+        if !is_awaited(&lock) || qemu::ends(&lock) {
+            return;
+        }
+        drop(lock);
         if since.elapsed() > MOST_WAIT {
             stream::give_up(&format!(
                 "the run has come to its bound, and nobody has stopped its program within {MOST_WAIT:?}"

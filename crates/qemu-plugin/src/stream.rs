@@ -21,6 +21,7 @@ use cxlab_access::{BlockId, Marker, Phase, REPEATED_LINE, Record};
 
 use crate::arguments::Arguments;
 use crate::mode::{self, Mode};
+use crate::qemu::BigLock;
 use crate::{clock, turns};
 
 use bound::Bound;
@@ -312,6 +313,17 @@ impl Stream {
             self.finish(turns::speaker(), Marker::ProgramEnd);
         }
         ends
+    }
+
+    /// The same where the drive may do something before.
+    pub fn rest(&mut self, span_ps: u64, lock: &BigLock) -> bool {
+        let begins_ps = clock::now_ps() / PS_PER_NS * PS_PER_NS;
+        let timed_ps = self.timed_ps();
+        let rested_ps = self.feed.rest(begins_ps + self.bound.cut(span_ps, timed_ps));
+        self.bound.idle(rested_ps, timed_ps);
+        self.warming.stands(rested_ps);
+        self.feed.answer_disk(lock);
+        self.ends_idle()
     }
 
     /// A device has served a request while time stood still.

@@ -8,7 +8,7 @@ use iced_x86::{Code, Decoder, DecoderOptions};
 use crate::api::{self, Block, Instruction};
 use crate::decoded::Decoded;
 use crate::stream::{self, BlockData};
-use crate::{callbacks, clock, device, invalidation, mode, named_line, region, turns, window};
+use crate::{callbacks, clock, invalidation, mode, named_line, region, turns, window};
 
 /// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) [B].
 const LONGEST: usize = 15;
@@ -81,7 +81,7 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
         } else if turns::several() && bytes == PAUSE {
             clock::instrument_pause(instruction);
         } else if may_notify(bytes) {
-            let (callback, nothing) = (device::on_notify, std::ptr::null_mut());
+            let (callback, nothing) = (callbacks::on_notify, std::ptr::null_mut());
             api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, api::WRITE, nothing);
         }
     }

@@ -15,8 +15,8 @@ from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
+from cxlab import student
 from cxlab.calibrate.fit import Fit
 from cxlab.calibrate.parameter import Parameter
 
@@ -25,7 +25,6 @@ Array = NDArray[np.float64]
 SMALL = 1 / 30
 #: A parameter takes part in a direction from this share of its length.
 PART = 0.2
-CONFIDENCE = 0.95
 
 
 class Determined(Enum):
@@ -131,9 +130,7 @@ class _Interval:
 
     @staticmethod
     def of(covariance: Array, freedom: int) -> _Interval:
-        return _Interval(
-            covariance, float(student.ppf((1 + CONFIDENCE) / 2, freedom)) if freedom > 0 else None
-        )
+        return _Interval(covariance, student.reach(freedom) if freedom > 0 else None)
 
     def half(self, combination: Array) -> float | None:
         """Half of the 95 % interval."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import multiprocessing
 import os
@@ -12,7 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from types import TracebackType
 from typing import Protocol
 
-from cxlab import model
+from cxlab import lifeline, model
 from cxlab.asked_machine import keys_of
 from cxlab.bench.request import SEED
 from cxlab.border import BenchJob, BenchPoint
@@ -21,8 +20,6 @@ from cxlab.calibrate.observation import Observation
 from cxlab.calibrate.parameter import Parameter
 from cxlab.error import Code, InputError, RefusedByModel
 
-#: prctl(2): the signal that a process gets when its parent ends.
-PR_SET_PDEATHSIG = 1
 #: Values of the parameters, in their order.
 Candidate = tuple[float, ...]
 
@@ -107,9 +104,7 @@ class Simulator:
 
 def _begin(parent: int) -> None:
     """Die with the parent, whatever ended it: other workers hold the pipe that a worker waits at."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
+    lifeline.die_with(parent)
     _leave_signals()
 
 

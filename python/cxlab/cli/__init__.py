@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from contextlib import suppress
 
@@ -12,12 +13,14 @@ import click
 from cxlab.cli.standard_error import make_lossy
 from cxlab.error import HostRefuses, InputError, MachineError
 from cxlab.run.guest import cache
+from cxlab.run.interruption import SIGNALS
 from cxlab.run.results.summary import OWN_ERROR, cxlab_version
 
 #: Sections of the help: name and module of each command. A module's ``command`` is the subcommand.
 SECTIONS = {
     "Run a program": {
         "boot": "cxlab.cli.boot",
+        "checkpoint": "cxlab.cli.checkpoint",
         "compare": "cxlab.cli.compare",
         "marker": "cxlab.cli.marker",
         "replay": "cxlab.cli.replay",
@@ -113,13 +116,19 @@ def _open_standard_descriptors() -> None:
 def _status(own: int) -> int:
     """``own``, except where statuses below 125 are the program's."""
     asked = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), None)
-    return OWN_ERROR if asked in ("run", "boot", "caption", "compare") else own
+    return OWN_ERROR if asked in ("run", "boot", "caption", "checkpoint", "compare") else own
 
 
 def _drop_output() -> None:
     """What is left for standard output cannot be written: Python would try again, and end with 120."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _end_as_said() -> None:
+    """All is written and said: a signal while Python ends would only change the status."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def main() -> None:
@@ -131,12 +140,13 @@ def main() -> None:
         os.environ.setdefault("MPLCONFIGDIR", str(cache.folder() / "matplotlib"))
         status = cli.main(standalone_mode=False)
         sys.stdout.flush()
+        _end_as_said()
     except click.ClickException as error:
         error.show()
         sys.exit(_status(error.exit_code))
     except MachineError as error:
         click.echo(f"cxlab: {error}", err=True)
-        sys.exit(error.status)
+        sys.exit(_status(1) if isinstance(error, HostRefuses) else error.status)
     except OSError as error:
         # Of this host: a full disk, a limit, a folder that has gone.
         place = "" if error.filename is None else f" {error.filename}"

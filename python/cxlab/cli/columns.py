@@ -29,7 +29,6 @@ from cxlab.compare.slowdown import Column
 from cxlab.output import write_json
 from cxlab.run import program_file
 from cxlab.run.errors import BadRequest, ModelError
-from cxlab.run.guest.protocol import Identity, Program
 from cxlab.run.host import replay, supervisor
 from cxlab.run.host.jail import Confinement
 from cxlab.run.host.progress import Goal, Progress
@@ -64,9 +63,6 @@ DEPENDS_ON_TIME: tuple[tuple[Option[Any], str], ...] = (
 )
 RECORDING = "recording.trace"
 PROFILE = "replayed-profile.json"
-#: Bytes that each seed makes the environment longer: the stack begins elsewhere. Source: T. Mytkowicz et al.,
-#: Producing wrong data without doing anything obviously wrong, ASPLOS 2009.
-SEED_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -170,20 +166,15 @@ class _Measurement:
 
         """
         values = {**self.given.values, simulated.MACHINE.key: str(planned.machine), files.RECORD.key: record}
+        # The command line's policies are those of all columns; a run has its own.
+        values |= {option.key: None for option in placement.POLICIES}
         if planned.policy is not None:
             flag, value = planned.policy
             values[POLICIES[flag].key] = value
         values[sampling.SEED.key] = seed
         given = Given(values)
 
-        def placed(machine: Machine) -> Program:
-            policy = placement.parse(machine, **planned.options())
-            variables, folder = environment.of(given), session.working_folder()
-            if seed > 0:
-                variables["CXLAB_SEED"] = "." * (SEED_BYTES * seed)
-            program_file.check(self.program[0], folder, variables)
-            return Program(self.program, folder, Identity.of_caller(), variables, policy)
-
+        placed = session.placed(given, self.program, environment.of_seed(seed) if seed > 0 else {})
         with self.interruption.allowed():
             request, qemu_version = session.prepare(given, session.Asked(placed, self.program[0]))
         directory = self._directory(planned, seed)

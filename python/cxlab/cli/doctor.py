@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 
 from cxlab import model, output
-from cxlab.error import MachineError
+from cxlab.error import HostRefuses, MachineError
 from cxlab.run.errors import NoJail
 from cxlab.run.guest import artefacts, kernel_image
 from cxlab.run.host import jail, qemu
@@ -68,6 +68,8 @@ def _jail() -> str:
         found = jail.find(Mode.REQUIRE)
     except NoJail as none:
         raise Missing("runs are not confined", none.args[0]) from None
+    except HostRefuses as short:
+        raise Missing("no run can start", short.args[0]) from None
     assert isinstance(found, jail.Jail)
     own = "a user namespace" if "--unshare-user" in found.namespaces else "as root, without capabilities"
     return f"{found.program}, {own}"

@@ -44,7 +44,7 @@ def show(
         say(f"{outcome.failure}; the results so far are marked as not complete")
     if outcome.exit is not None:
         _say_end(request, outcome.exit, outcome.bound, say)
-        _say_files(outcome.exit.files, _fate(outcome, keep), say)
+        _say_files(outcome.exit.files, _fate(request, outcome, keep), say)
         _say_moved(request, outcome.exit, say)
     for notice in outcome.notices:
         say(notice)
@@ -60,8 +60,10 @@ def show(
     say(f"results: {directory.path}")
 
 
-def _fate(outcome: Outcome, keep: Path | None) -> str:
+def _fate(request: Request, outcome: Outcome, keep: Path | None) -> str:
     """What becomes of the files that the program wrote."""
+    if request.checkpoint is not None:
+        return "dropped"
     if keep is None:
         return "dropped, --keep DIR copies them out"
     if isinstance(outcome.failure, KeepFailed):

@@ -7,11 +7,8 @@ from typing import Any
 
 import click
 
-from cxlab.cli import session
-from cxlab.run import program_file
-from cxlab.run.guest.protocol import Identity, Program
-from cxlab.run.machine import Machine
-from cxlab.run.options import environment, files, placement, table
+from cxlab.cli import session, start
+from cxlab.run.options import checkpoint, files, placement, table
 from cxlab.run.options.option import Given
 
 
@@ -25,16 +22,17 @@ from cxlab.run.options.option import Given
     epilog="Exit status: the program's own; 125 if the simulator fails, 126 or 127 if PROGRAM cannot be "
     "executed or is not found, 128 + n if a signal ended it.",
 )
-@partial(table.declare, (*table.GUEST, *placement.POLICIES, files.KEEP))
-@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
+@partial(table.declare, (*table.GUEST, *placement.POLICIES, files.KEEP, checkpoint.FROM))
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
 def command(program: tuple[str, ...], **values: Any) -> int:
-    """A program with a memory policy, as the user who calls."""
+    """A program with a memory policy, as the user who calls; or one that goes on from its checkpoint."""
     given = Given(values)
+    name = given[checkpoint.FROM]
+    if name is not None:
+        return start.run(given, name, program)
+    if not program:
+        raise click.UsageError("Missing argument '-- PROGRAM [ARGS]...'. Give a program, or --from NAME.")
 
-    def placed(machine: Machine) -> Program:
-        policy = placement.parse(machine, **placement.policies(given))
-        variables, folder = environment.of(given), session.working_folder()
-        program_file.check(program[0], folder, variables)
-        return Program(program, folder, Identity.of_caller(), variables, policy)
-
-    return session.run(given, session.Asked(placed, program[0], keep=given[files.KEEP]))
+    return session.run(
+        given, session.Asked(session.placed(given, program), program[0], keep=given[files.KEEP])
+    )

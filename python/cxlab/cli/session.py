@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,13 +17,15 @@ from cxlab.cli import results
 from cxlab.error import RefusedByModel
 from cxlab.output import write_json, write_parquet
 from cxlab.run import machine as description
+from cxlab.run import program_file
 from cxlab.run.errors import BadRequest, KeepFailed, ModelError
 from cxlab.run.guest import artefacts, initramfs, kernel_image
-from cxlab.run.guest.protocol import Program
-from cxlab.run.host import host_memory, jail, qemu, supervisor
+from cxlab.run.guest.checkpoint import Checkpoint
+from cxlab.run.guest.protocol import Identity, Program
+from cxlab.run.host import checkpointing, host_memory, jail, qemu, supervisor
 from cxlab.run.host.jail import Confinement
 from cxlab.run.host.keep import Keep
-from cxlab.run.host.progress import Progress
+from cxlab.run.host.progress import Goal, Progress
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.run.options import (
     boot,
@@ -31,6 +33,7 @@ from cxlab.run.options import (
     confinement,
     cxl,
     detail,
+    environment,
     files,
     placement,
     plot,
@@ -45,7 +48,7 @@ from cxlab.run.options import (
 )
 from cxlab.run.options.option import Context, Given
 from cxlab.run.request import Outcome, Request
-from cxlab.run.results import summary
+from cxlab.run.results import earlier, summary
 from cxlab.run.results.plot import over_time
 from cxlab.run.results.run_directory import RunDirectory
 
@@ -62,6 +65,8 @@ class Asked:
     terminal: bool = False
     #: copy written files here
     keep: Path | None = None
+    #: the program goes on from this checkpoint
+    checkpoint: Checkpoint | None = None
     #: the program is a placement controller: what takes its log, once there is a folder for it
     steering: Callable[[RunDirectory, Progress], Callable[[bytes], None]] | None = None
 
@@ -92,6 +97,8 @@ def run(given: Given, asked: Asked) -> int:
             if asked.steering is not None:
                 request = replace(request, steering=asked.steering(directory, progress))
             write_json(directory.config, summary.config(request, qemu_version))
+            if (before := earlier.run(directory.path)) is not None:
+                progress.goal = Goal.of_earlier("run", before)
             outcome = supervisor.run(request, directory, confinement_of_run, interruption, progress)
             if kept is not None and outcome.exit is not None and outcome.complete:
                 try:
@@ -159,6 +166,23 @@ def working_folder() -> str:
         ) from None
 
 
+def placed(
+    given: Given, argv: tuple[str, ...], more: Mapping[str, str] | None = None
+) -> Callable[[description.Machine], Program]:
+    """The program of a command line, in this folder, with more variables than the caller has asked for.
+
+    Where its pages go is known once the machine is.
+    """
+
+    def on(machine: description.Machine) -> Program:
+        policy = placement.parse(machine, **placement.policies(given))
+        variables, folder = environment.of(given) | dict(more or {}), working_folder()
+        program_file.check(argv[0], folder, variables)
+        return Program(argv, folder, Identity.of_caller(), variables, policy)
+
+    return on
+
+
 def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
     """Check what can be checked without a machine: the request, and the version of QEMU."""
     table.refuse_without_detail(given)
@@ -182,7 +206,7 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
     machine, topology = cxl.of(given, machine, node_bytes)
     program = asked.program(machine)
     effect = table.effect(given, Context(machine, topology))
-    swap_bytes = swap.size(given)
+    swap_bytes = swap.size(given, machine)
     timeout_seconds = timeout.seconds(given)
     qemu_version = qemu.check_version()
     if given[detail.DETAIL] != detail.OFF:
@@ -208,7 +232,10 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
         terminal=asked.terminal,
         timeout_seconds=timeout_seconds,
         saved_boot=boot.begins_saved(given),
+        checkpoint=asked.checkpoint,
     )
+    if asked.checkpoint is not None:
+        checkpointing.refuse_others(asked.checkpoint, request)
     return request, qemu_version
 
 

@@ -17,11 +17,9 @@ from cxlab.cli.output_file import json_option
 from cxlab.cli.repository import ROOT
 from cxlab.error import Code, InputError
 from cxlab.output import console, facts, table, write_json
-from cxlab.run.guest.protocol import Identity, Program
 from cxlab.run.host import supervisor
 from cxlab.run.host.progress import Goal, Progress
 from cxlab.run.interruption import Interrupted, Interruption
-from cxlab.run.machine import Machine
 from cxlab.run.options import (
     confinement,
     environment,
@@ -58,8 +56,6 @@ NOT_OURS = (
     plot.OPTION,
 )
 OPTIONS = tuple(option for option in options_table.GUEST if option not in NOT_OURS)
-#: Bytes that each seed makes the environment longer, as `cxlab compare` has it.
-SEED_BYTES = 16
 
 
 @click.group(
@@ -280,16 +276,11 @@ class _Runs:
             Interrupted: somebody asked for an end.
 
         """
-
-        def placed(machine: Machine) -> Program:
-            policy = placement.parse(machine, **placement.policies(self.given))
-            variables = environment.of(self.given) | ready.variables(self.workload, self.chosen, seed)
-            variables["CXLAB_SEED"] = "." * (SEED_BYTES * seed)
-            script = str(self.workload.folder / self.workload.document.script)
-            return Program(("sh", script), session.working_folder(), Identity.of_caller(), variables, policy)
-
+        script = str(self.workload.folder / self.workload.document.script)
         with self.interruption.allowed():
             ready = prepared.prepare(self.workload, self.chosen, seed)
+            variables = ready.variables(self.workload, self.chosen, seed) | environment.of_seed(seed)
+            placed = session.placed(self.given, ("sh", script), variables)
             request, qemu_version = session.prepare(self.given, session.Asked(placed, self.workload.name))
             jail = session.confined(self.given[confinement.JAIL], self.given[confinement.HIDE])
             directory = self._directory(seed)

@@ -16,13 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from scipy import stats
-
+from cxlab import student
 from cxlab.border import RunResult
 from cxlab.compare.parts import Kind, Unloaded, kinds, parts
 
-#: Of intervals over seeds; that of a sampled run says its own.
-CONFIDENCE = 0.95
 Key = TypeVar("Key")
 
 
@@ -115,8 +112,8 @@ def _of_seeds(pairs: Sequence[tuple[float, float]]) -> Interval:
     ratio = sum(other for _, other in pairs) / count / before
     squares = sum((other - ratio * first) ** 2 for first, other in pairs)
     error = math.sqrt(squares / (count - 1) / count) / before
-    reach = float(stats.t.ppf(0.5 + CONFIDENCE / 2, count - 1)) * error
-    return Interval(ratio - reach, ratio + reach, CONFIDENCE)
+    reach = student.reach(count - 1) * error
+    return Interval(ratio - reach, ratio + reach, student.CONFIDENCE)
 
 
 def _of_samples(first: RunResult, other: RunResult) -> Interval | None:

@@ -8,17 +8,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from cxlab.border import MachineFigures, NodeFigures
+from cxlab.description import Description, NodeDescription
 
 #: Of a box and of the gap between two [pixels].
 WIDTH, HEIGHT, GAP = 190, 62, 46
-#: The socket of the cores, as a machine file calls it.
-HERE = "own"
 
 
 @dataclass(frozen=True)
@@ -69,23 +67,21 @@ class Topology:
 
 def of_machine(figures: MachineFigures) -> Topology:
     """Draw a machine from its key figures and its description."""
-    host = figures.host
+    host, nodes = figures.host, Description(figures.spec).nodes
     return Topology(
         figures.name,
         Box((host.name, f"{host.cores} cores, {host.frequency_ghz:g} GHz", "caches, LLC")),
-        [_way(node, spec) for node, spec in zip(figures.nodes, figures.spec["nodes"], strict=True)],
+        [_way(node, described) for node, described in zip(figures.nodes, nodes, strict=True)],
     )
 
 
-def _way(node: NodeFigures, spec: Mapping[str, Any]) -> list[Box]:
+def _way(node: NodeFigures, described: NodeDescription) -> list[Box]:
     devices = f"{node.devices} device{'s' if node.devices != 1 else ''}" if node.kind == "cxl" else ""
     memory = Box((f"node {node.name}", f"{node.latency_ns:.1f} ns, {node.bandwidth_gb_s:.1f} GB/s", devices))
-    between = [Box(("socket link", "to the other socket"))] if spec["socket"] != HERE else []
+    between = [Box(("socket link", "to the other socket"))] if described.is_remote else []
     if node.kind != "cxl":
         return [*between, memory]
-    link = (spec.get("expander") or {}).get("link") or {}
-    told = [str(part["value"]) for key in ("lanes", "rate") if (part := link.get(key)) is not None]
-    return [*between, Box(("root port, CXL link", ", ".join(told))), memory]
+    return [*between, Box(("root port, CXL link", ", ".join(described.link or ()))), memory]
 
 
 def _box(left: float, top: float, box: Box) -> str:

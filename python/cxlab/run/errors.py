@@ -147,6 +147,12 @@ class ConsoleFlood(MachineError):
     code = "MCH016"
 
 
+class CheckpointRefused(MachineError):
+    """A checkpoint cannot be made, or a run cannot begin at it."""
+
+    code = "MCH027"
+
+
 class SavedBootDamaged(MachineError):
     """The state of a machine on which Linux is up cannot be loaded."""
 

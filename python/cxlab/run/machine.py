@@ -7,6 +7,7 @@ from typing import Any
 
 from cxlab import model
 from cxlab.border import MachineFigures, NodeFigures, ProcessorFigures
+from cxlab.description import Description
 from cxlab.run.errors import BadRequest
 
 
@@ -56,10 +57,16 @@ class Machine:
     #: everything, as the model gave it: for config.json
     resolved: dict[str, Any]
 
+    @property
+    def drive(self) -> str | None:
+        """The name of the SSD under the guest's disk, if the machine has one."""
+        return Description.of_document(self.resolved).drive
+
     def link(self, node: Node) -> tuple[str, str]:
         """Width and rate of the CXL links of a node, as in x8 and 32 GT/s."""
-        link = self.resolved["spec"]["nodes"][node.place]["expander"]["link"]
-        return link["lanes"]["value"], link["rate"]["value"]
+        link = Description.of_document(self.resolved).nodes[node.place].link
+        assert link is not None, f"{node.name} is not behind CXL"
+        return link
 
     def node(self, name: str) -> Node:
         """The node called ``name``.

@@ -9,6 +9,7 @@ from pathlib import Path
 from cxlab.border import RunResult
 from cxlab.error import MachineError
 from cxlab.run.guest import protocol as guest
+from cxlab.run.guest.checkpoint import Checkpoint
 from cxlab.run.interruption import Interrupted
 from cxlab.run.machine import Machine
 from cxlab.run.options.bounds import Bounds
@@ -51,6 +52,8 @@ class Request:
     timeout_seconds: float | None = None
     #: the guest begins where Linux is up, in a state that was saved before
     saved_boot: bool = True
+    #: the program goes on from this checkpoint
+    checkpoint: Checkpoint | None = None
     #: the program's standard streams are this terminal
     terminal: bool = False
     #: descriptors that the program's standard output and error are written to

@@ -11,27 +11,21 @@ Two executions of a run write the same bytes: the model's results depend on noth
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from cxlab import model
+from cxlab import lifeline, model
 from cxlab.border import RunResult
 from cxlab.output import whole
 from cxlab.sweep.workload import Task
 
-#: linux/prctl.h
-PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None, use_errno=True)
 #: Lines of a failed guest that are told.
 TOLD_LINES = 5
 
@@ -92,7 +86,7 @@ def _of_guest(job: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
             cwd=job["folder"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            preexec_fn=bound_to(os.getpid()),
+            preexec_fn=lifeline.of_this_process(),
             check=False,
         )
         if done.returncode != 0:
@@ -101,17 +95,6 @@ def _of_guest(job: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
         summary = (out / "summary.json").read_bytes()
         # Beside the model's result a summary has what the host took, which no two runs share.
         return _of_run(model.document(msgspec.json.decode(summary, type=RunResult)))
-
-
-def bound_to(parent: int) -> Callable[[], None]:
-    """What a child calls before it starts: if its parent dies, however, the kernel kills the child."""
-
-    def bind() -> None:
-        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return bind
 
 
 def _write(axes: Mapping[str, Any], rows: Sequence[tuple[str, str, float]], file: Path) -> None:

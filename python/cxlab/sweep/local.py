@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO
 
+from cxlab import lifeline
 from cxlab.run.interruption import Interruption
-from cxlab.sweep import execution, worker
+from cxlab.sweep import worker
 from cxlab.sweep.folder import SweepFolder
 from cxlab.sweep.plan import Run
 
@@ -69,8 +71,10 @@ def _give(
     one: subprocess.Popen[str], run: Run, folder: SweepFolder, selector: selectors.BaseSelector
 ) -> None:
     stdin = _stream(one.stdin)
-    stdin.write(worker.line_of(run, folder) + "\n")
-    stdin.flush()
+    # Of a worker that has died, the end of its answers tells.
+    with suppress(BrokenPipeError):
+        stdin.write(worker.line_of(run, folder) + "\n")
+        stdin.flush()
     selector.register(_stream(one.stdout), selectors.EVENT_READ, (one, run))
 
 
@@ -78,6 +82,13 @@ def _give(
 def _workers(count: int) -> Iterator[list[subprocess.Popen[str]]]:
     """So many processes, which are gone afterwards."""
     workers: list[subprocess.Popen[str]] = []
+    bound = lifeline.of_this_process()
+
+    def begin() -> None:
+        # Whoever interrupts means the sweep, which ends its workers.
+        bound()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     try:
         for _ in range(count):
             workers.append(
@@ -88,7 +99,7 @@ def _workers(count: int) -> Iterator[list[subprocess.Popen[str]]]:
                     text=True,
                     # The terminal's ctrl-C is for this process; it ends the workers.
                     start_new_session=True,
-                    preexec_fn=execution.bound_to(os.getpid()),
+                    preexec_fn=begin,
                 )
             )
         yield workers

@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 
-from scipy import stats
-
-CONFIDENCE = 0.95
+from cxlab import student
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Estimate:
 def _reach(values: Sequence[float]) -> float:
     """How far the interval of a mean goes to either side."""
     count = len(values)
-    return float(stats.t.ppf(0.5 + CONFIDENCE / 2, count - 1)) * stdev(values) / math.sqrt(count)
+    return student.reach(count - 1) * stdev(values) / math.sqrt(count)
 
 
 def of_values(values: Sequence[float]) -> Estimate:

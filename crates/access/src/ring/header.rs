@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use crate::record::Vcpu;
 
 /// "CXLRING" and the layout's version: a header of another version is refused.
-const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x09");
+const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x0a");
 
 #[repr(C, align(64))]
 pub struct Aligned<T>(T);
@@ -30,8 +30,8 @@ pub enum Reply {
 /// What the consumer says to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// [ps]
-    Time(u64),
+    /// what time it is [ps], and how many requests the drive has done so far
+    Time { ps: u64, done: u64 },
     /// another vCPU has to run before that can be told
     Later(Behind),
 }
@@ -61,6 +61,8 @@ pub struct Answer {
     /// the asking vCPU's last sync point, 0 before the first, and its time [ps]
     synced: AtomicU64,
     synced_ps: AtomicU64,
+    /// requests that the drive has done
+    done: AtomicU64,
 }
 
 impl Answer {
@@ -70,7 +72,7 @@ impl Answer {
         let told = || {
             let ps = self.ps.load(Relaxed);
             match self.put_off.load(Relaxed).checked_sub(1) {
-                None => Told::Time(ps),
+                None => Told::Time { ps, done: self.done.load(Relaxed) },
                 Some(vcpu) => {
                     let (vcpu, at_ps) = (Vcpu::new(vcpu as usize), self.behind_ps.load(Relaxed));
                     let synced = self.synced.load(Relaxed);
@@ -92,8 +94,9 @@ impl Answer {
         self.sequence.store(sequence, Release);
     }
 
-    pub fn write(&self, sequence: u64, ps: u64) {
+    pub fn write(&self, sequence: u64, ps: u64, done: u64) {
         self.ps.store(ps, Relaxed);
+        self.done.store(done, Relaxed);
         self.put_off.store(0, Relaxed);
         self.sequence.store(sequence, Release);
     }
@@ -101,6 +104,9 @@ impl Answer {
 
 /// Answers to sync points that are kept for each vCPU.
 const SYNC_ANSWERS: usize = 4;
+
+/// The last requests that the drive has done, by how many there were before. More than a queue holds.
+const DONE: usize = 1024;
 
 /// The shared words of a ring.
 #[repr(C)]
@@ -117,6 +123,8 @@ pub struct Header {
     /// read another when the consumer has been quick
     sync: [[Answer; SYNC_ANSWERS]; Vcpu::MOST],
     clock: Answer,
+    /// numbers of requests that the drive has done, the consumer's
+    done: [AtomicU32; DONE],
     /// the guest's virtual time as last published [ps], for those who show progress
     pub virtual_ps: Aligned<AtomicU64>,
 }
@@ -133,6 +141,16 @@ impl Header {
             return Err(format!("this is no CXLab ring of this version (magic {magic:#x}, wanted {MAGIC:#x})"));
         }
         Ok(capacity as usize)
+    }
+
+    /// The number of the request that the drive has done after `before` others.
+    #[must_use]
+    pub fn done(&self, before: u64) -> u32 {
+        self.done[before as usize % DONE].load(Acquire)
+    }
+
+    pub(super) fn set_done(&self, before: u64, number: u32) {
+        self.done[before as usize % DONE].store(number, Release);
     }
 
     #[must_use]

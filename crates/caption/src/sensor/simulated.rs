@@ -8,7 +8,7 @@
 //!
 //! The marker is a NOP everywhere else. The guest's time stands still from the marker until the line is in the port, so
 //! the same run gives the same samples, however fast the host is.
-//! Source: crates/access/src/record.rs (the marker's bytes), crates/model/src/summary/counters.rs (the line).
+//! Source: crates/access/src/marker.rs (the marker's bytes), crates/model/src/summary/counters.rs (the line).
 
 use super::{Reading, Stream};
 use crate::error::{Error, Result};

@@ -14,7 +14,7 @@ use cxlab_kernel::Stream;
 use rustc_hash::FxHashMap;
 
 use crate::MachineSpec;
-use crate::addr::{Hpa, LINE_BYTES, LINES_PER_PAGE, PAGE_BYTES};
+use crate::addr::{Hpa, LINE_BYTES, LINES_PER_PAGE, NODE_STRIDE, PAGE_BYTES};
 use crate::home::AddressRange;
 use crate::request::NodeId;
 use crate::translation::{AddressSpace, PageSize};
@@ -27,8 +27,6 @@ const NODE_BYTES: u64 = 8 << 30;
 const BUFFER_BYTES: u64 = 128 << 20;
 /// Behind them on each node, for page tables: more than the PTEs of all buffers of eight nodes take.
 const TABLE_BYTES: u64 = 256 << 20;
-/// Between the first bytes of two nodes: more than any node has.
-const NODE_STRIDE: u64 = 1 << 44;
 const PAGES_PER_FRAME: u64 = FRAME_BYTES / PAGE_BYTES;
 
 /// The frames of all nodes that are not yet dealt.

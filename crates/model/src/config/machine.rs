@@ -11,6 +11,7 @@ use crate::cache::ClusterId;
 use crate::core::Core;
 use crate::cxl::LinkSpec;
 use crate::document::Fitted;
+use crate::drive::DriveSpec;
 use crate::fabric::{DeviceCacheSpec, DeviceInterleave, ExpanderSpec, Fabric, HdmDecoders, SwitchSpec};
 use crate::fact::Sourced;
 use crate::home::{Floorplan, Mesh, Socket, SocketLinkSpec};
@@ -29,6 +30,9 @@ pub struct MachineSpec {
     pub sub_numa_clusters: Option<Sourced<u32>>,
     /// to the other socket; there is one where a node is of that socket
     pub socket_link: Option<SocketLinkSpec>,
+    /// under the guest's disk, if it may have one
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<DriveSpec>,
     /// node 0 first
     pub nodes: Vec<NodeSpec>,
     /// keys of the machine's files whose values were fitted, and to what
@@ -203,6 +207,9 @@ impl MachineSpec {
 
     /// Whether each part can be built.
     fn check_parts(&self) -> Result<(), String> {
+        if let Some(drive) = &self.drive {
+            drive.check().map_err(|error| format!("drive: {error}"))?;
+        }
         Core::new(CoreId(0), self.host.core_parts())?;
         for node in &self.nodes {
             node.path.check().map_err(|cause| format!("nodes.{}: {cause}", node.name))?;

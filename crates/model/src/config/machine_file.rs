@@ -9,6 +9,7 @@ use super::machine::{CachedFlash, MachineSpec, NodeSpec, Path, ShareSpec};
 use crate::cache::ClusterId;
 use crate::cxl::{CxlError, LinkSpec, ThrottleSpec};
 use crate::document::{Fitted, Kind, Mistake, Tree, Whole, bounds, nodes, parts, read, settings};
+use crate::drive::DriveSpec;
 use crate::error::ModelError;
 use crate::fabric::{DeviceCacheSpec, DeviceInterleave, DeviceSpec, ExpanderSpec, RatedSpec, RootPortSpec, SwitchSpec};
 use crate::fact::Sourced;
@@ -30,6 +31,8 @@ pub struct MachineFile {
     sub_numa_clusters: Option<Sourced<u32>>,
     /// the link to the other socket; a machine with a node of that socket needs it
     socket_link: Option<SocketLinkSpec>,
+    /// the SSD under the guest's disk; a machine without one has no swap
+    drive: Option<DriveSpec>,
     /// memory by the node's name, in the order of Linux's numbers; the first is the socket's own
     nodes: IndexMap<String, NodeFile>,
 }
@@ -157,13 +160,14 @@ fn shared_path(share: ShareSpec, before: &[NodeSpec]) -> Result<Path, String> {
 
 impl MachineFile {
     fn resolve(self, fitted: Vec<Fitted>) -> Result<MachineSpec, String> {
-        let MachineFile { name, description, host, sub_numa_clusters, socket_link, nodes } = self;
+        let MachineFile { name, description, host, sub_numa_clusters, socket_link, drive, nodes } = self;
         host.check().map_err(|cause| format!("host: {cause}"))?;
         let mut resolved = Vec::with_capacity(nodes.len());
         for (node, file) in nodes {
             resolved.push(file.resolve(node, &resolved)?);
         }
-        let spec = MachineSpec { name, description, host, sub_numa_clusters, socket_link, nodes: resolved, fitted };
+        let spec =
+            MachineSpec { name, description, host, sub_numa_clusters, socket_link, drive, nodes: resolved, fitted };
         spec.check()?;
         Ok(spec)
     }

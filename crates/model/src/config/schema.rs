@@ -46,6 +46,7 @@ fn slot(path: &str) -> Option<Kind> {
     match path.rsplit('.').next()? {
         "host" => Some(Kind::Host),
         "socket_link" => Some(Kind::SocketLink),
+        "drive" => Some(Kind::Drive),
         "device" if path.matches('.').count() == 2 => Some(Kind::Device),
         _ => None,
     }

@@ -4,11 +4,10 @@ use cxlab_kernel::Time;
 
 use super::cpi_stack::{Oldest, Source};
 use super::order::{Sequence, StoreNumber};
-use super::ports::Kind;
 use super::window::{Counts, Entry, Touched, Waiter};
 use super::{Core, Uncore};
 use crate::error::ModelError;
-use crate::feed::{Class, Touch};
+use crate::feed::{Class, LineAccess, Touch};
 use crate::request::Op;
 
 /// What is known of the oldest row when it is committed.
@@ -33,22 +32,25 @@ impl Head {
 impl Core {
     /// Complete a row that waits for nothing: when; `None` if it still waits or was complete before.
     pub(super) fn finish(&mut self, sequence: Sequence) -> Option<Time> {
+        if self.window.complete(sequence).is_some() {
+            return None;
+        }
         let row = self.window.entry(sequence);
-        if row.waits() || row.complete.is_some() {
+        if row.waits() {
             return None;
         }
         let (ready, class, latency, touches) = (row.ready(), row.class, row.latency, row.touches);
         let stores = touches && self.window.touched(sequence).store.is_some();
         let complete = self.execute(class, ready, stores) + latency;
-        self.window.entry(sequence).complete = Some(complete);
+        self.window.set_complete(sequence, complete);
         Some(complete)
     }
 
     /// When an instruction whose operands are there at `ready` begins.
-    #[inline]
+    #[inline(always)]
     pub(super) fn execute(&mut self, class: Class, ready: Time, stores: bool) -> Time {
-        let begins = self.ports.begin(Kind::Execute(class), ready);
-        if stores { self.ports.begin(Kind::Store, begins) } else { begins }
+        let begins = self.ports.execute(class, ready);
+        if stores { self.ports.store(begins) } else { begins }
     }
 
     /// Completes every instruction on the lists of `awake`: what it waited for has come. Instructions that wait for one of
@@ -138,12 +140,7 @@ impl Core {
             self.profile_stall(sequence, node, stall, uncore);
         }
         self.stack.committed(oldest, self.commit.now());
-        match counts {
-            Counts::User => self.stats.user_instructions.increment(),
-            Counts::Kernel => self.stats.kernel_instructions.increment(),
-            Counts::Part => {}
-        }
-        self.stats.micro_operations.add(u64::from(micro_operations));
+        self.count_committed(counts, micro_operations);
         let Some(touched) = touched else {
             self.window.commit_head(at, false);
             return Ok(());
@@ -153,6 +150,37 @@ impl Core {
             self.commit_store(number, touched, class, at, uncore)?;
         }
         self.lines.pop(touched.lines);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn count_committed(&mut self, counts: Counts, micro_operations: u8) {
+        match counts {
+            Counts::User => self.stats.user_instructions.increment(),
+            Counts::Kernel => self.stats.kernel_instructions.increment(),
+            Counts::Part => {}
+        }
+        self.stats.micro_operations.add(u64::from(micro_operations));
+    }
+
+    /// A committed store through the caches asks for its lines.
+    #[inline]
+    pub(super) fn commit_plain_store<U: Uncore>(
+        &mut self,
+        number: StoreNumber,
+        accesses: &[LineAccess],
+        at: Time,
+        uncore: &mut U,
+    ) -> Result<(), ModelError> {
+        let (mut waiting, mut filled) = (0, at);
+        for access in accesses.iter().copied().filter(|access| access.store) {
+            self.stats.stores.increment();
+            match self.fetch(access, Op::Own, Some(Waiter::Store(number)), at, at, uncore)? {
+                Some(ready) => filled = filled.max(ready),
+                None => waiting += 1,
+            }
+        }
+        self.stores.commit(number, at, waiting, filled);
         Ok(())
     }
 

@@ -67,14 +67,15 @@ impl Core {
                 row.issued(self.issue(sequence, row.address_ready, &touched, accesses, uncore)?);
             }
         }
+        let mut complete = None;
         if !row.waits() {
-            row.complete = Some(self.execute(row.class, row.ready(), touched.store.is_some()) + row.latency);
+            complete = Some(self.execute(row.class, row.ready(), touched.store.is_some()) + row.latency);
         }
-        self.window.set_writer(instruction.writes, sequence, row.complete);
-        if row.touches && (store || row.complete.is_none()) {
+        self.window.set_writer(instruction.writes, sequence, complete);
+        if row.touches && (store || complete.is_none()) {
             touched.lines = self.lines.push(accesses);
         }
-        self.enter_window(sequence, row, touched, uncore)?;
+        self.enter_window(sequence, row, complete, touched, uncore)?;
         if self.locked.wait() && self.begin_locked(uncore)? {
             self.wake(uncore)?;
         }
@@ -104,12 +105,13 @@ impl Core {
         &mut self,
         sequence: Sequence,
         row: Entry,
+        complete: Option<Time>,
         touched: Touched,
         uncore: &mut U,
     ) -> Result<(), ModelError> {
         let alone = self.window.all_committed();
-        self.window.push(row);
-        match row.complete {
+        self.window.push(row, complete);
+        match complete {
             Some(complete) if alone => {
                 let touched = row.touches.then_some(&touched);
                 self.commit_oldest(sequence, Head::of(&row, complete), touched, uncore)?;
@@ -135,6 +137,14 @@ impl Core {
         }
     }
 
+    /// The front end refills behind a branch that was not guessed and is complete.
+    pub(super) fn refill_behind(&mut self, branch: Sequence) {
+        if let Some(complete) = self.window.complete(branch) {
+            self.stack.late(Late::Branch);
+            self.front.advance_to(complete + self.timing.refill);
+        }
+    }
+
     /// Wait for a row, and for an entry of the load and the store queue.
     #[inline]
     fn make_room(&mut self, load: bool, store: bool) -> Option<Wait> {
@@ -146,10 +156,11 @@ impl Core {
             self.front.advance_to(self.commit.now());
         }
         if let Some(branch) = self.unguessed {
-            let Some(complete) = self.window.entry(branch).complete else { return Some(Wait::Branch) };
+            if self.window.complete(branch).is_none() {
+                return Some(Wait::Branch);
+            }
             self.unguessed = None;
-            self.stack.late(Late::Branch);
-            self.front.advance_to(complete + self.timing.refill);
+            self.refill_behind(branch);
         }
         let Some(at) = self.window.room_at() else {
             self.stats.window_full.increment();
@@ -163,23 +174,27 @@ impl Core {
             };
             self.front.advance_to(at);
         }
-        if store {
-            let Some(at) = self.stores.room_at() else {
-                self.stats.lsq_full.increment();
-                self.stack.late(Late::Requests);
-                return Some(Wait::StoreQueue);
-            };
-            if at > self.front.now() {
-                self.stack.late_for_stores();
-            }
-            self.front.advance_to(at);
+        if store { self.make_store_room() } else { None }
+    }
+
+    /// Wait for an entry of the store queue.
+    #[inline]
+    pub(super) fn make_store_room(&mut self) -> Option<Wait> {
+        let Some(at) = self.stores.room_at() else {
+            self.stats.lsq_full.increment();
+            self.stack.late(Late::Requests);
+            return Some(Wait::StoreQueue);
+        };
+        if at > self.front.now() {
+            self.stack.late_for_stores();
         }
+        self.front.advance_to(at);
         None
     }
 
     /// The row's entries of the load and the store queue.
     #[inline]
-    fn enter_queues(
+    pub(super) fn enter_queues(
         &mut self,
         sequence: Sequence,
         instruction: &Instruction,

@@ -57,7 +57,7 @@ impl Core {
     #[inline]
     pub(super) fn lock_done(&mut self) -> Result<Time, Sequence> {
         match self.locked.last {
-            Some(lock) if !self.window.has_forgotten(lock) => self.window.entry(lock).complete.ok_or(lock),
+            Some(lock) if !self.window.has_forgotten(lock) => self.window.complete(lock).ok_or(lock),
             _ => Ok(Time::ZERO),
         }
     }

@@ -6,7 +6,6 @@ use super::cpi_stack::Source;
 use super::forward::LastStore;
 use super::misses::{Awaited, Entering, Look, Waiting};
 use super::order::Sequence;
-use super::ports::Kind;
 use super::translate::Then;
 use super::window::{Issued, Touched, Waiter, Waiters};
 use super::{Core, Uncore};
@@ -65,7 +64,7 @@ impl Core {
                 continue;
             }
             self.stats.loads.increment();
-            let at = self.ports.begin(Kind::Load, ready);
+            let at = self.ports.load(ready);
             if prefetches {
                 self.reach(access, op, None, at, uncore)?;
                 continue;
@@ -104,7 +103,7 @@ impl Core {
         if self.window.has_forgotten(store.sequence) {
             return Some(Forwarded::At(at + self.timing.l1));
         }
-        let Some(complete) = self.window.entry(store.sequence).complete else {
+        let Some(complete) = self.window.complete(store.sequence) else {
             self.window.wait_for(store.sequence, Waiter::Data(load));
             return Some(Forwarded::Later);
         };
@@ -112,8 +111,8 @@ impl Core {
     }
 
     /// Translate an address and look its line up: as [`Core::fetch`].
-    #[inline]
-    fn reach<U: Uncore>(
+    #[inline(always)]
+    pub(super) fn reach<U: Uncore>(
         &mut self,
         access: LineAccess,
         op: Op,
@@ -153,6 +152,19 @@ impl Core {
             self.stats.l1_hits.increment();
             return Ok(Some(if matches!(waiter, Some(Waiter::Store(_))) { at } else { at + self.timing.l1 }));
         }
+        self.miss_l1(line, Look { op, by, store, waiters: Waiters::default(), born, known: at }, waiter, uncore)
+    }
+
+    /// A line that L1 does not have, or not to be changed.
+    #[inline(never)]
+    fn miss_l1<U: Uncore>(
+        &mut self,
+        line: Hpa,
+        look: Look,
+        waiter: Option<Waiter>,
+        uncore: &mut U,
+    ) -> Result<Option<Time>, ModelError> {
+        let Look { store, known, .. } = look;
         if let Some(waiters) = self.misses.join(line, store) {
             self.stats.merged_misses.increment();
             if let Some(waiter) = waiter {
@@ -161,8 +173,8 @@ impl Core {
             return Ok(None);
         }
         let waiters = waiter.map_or_else(Waiters::default, |waiter| self.window.link(waiter, Waiters::default()));
-        let look = Look { op, by, store, waiters, born, known: at };
-        let Some(at) = self.misses.buffers.take(at) else {
+        let look = Look { waiters, ..look };
+        let Some(at) = self.misses.buffers.take(known) else {
             self.misses.queue(line, look);
             return Ok(None);
         };

@@ -15,75 +15,129 @@ use crate::feed::Class;
 /// Cycles that are kept: more than lie between the oldest and the youngest ready instruction of a window.
 const CYCLES: usize = 4096;
 
+/// Operations that begin in a cycle.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// which one
+    cycle: u64,
+    begun: u32,
+    /// once all its ports are taken: cycles from here to the first that may have one
+    ahead: u32,
+}
+
+impl Slot {
+    fn of(cycle: u64) -> Slot {
+        Slot { cycle, begun: 0, ahead: 1 }
+    }
+}
+
 /// The ports of one kind of operation.
 #[derive(Debug)]
 struct Ports {
-    /// operations begun by cycle: the cycle above 8 bits of their number
-    begun: Box<[u64]>,
-    width: u64,
+    slots: Box<[Slot; CYCLES]>,
+    width: u32,
     /// cycles that an operation keeps its port for
     busy: u64,
-    /// all cycles of this range are taken
-    full: std::ops::Range<u64>,
 }
 
 impl Ports {
     fn new(spec: &PortSpec) -> Ports {
-        let full = 0..0;
-        Ports { begun: vec![0; CYCLES].into(), width: u64::from(*spec.count), busy: spec.busy.0, full }
+        Ports { slots: Box::new([Slot::of(0); CYCLES]), width: u32::from(*spec.count), busy: spec.busy.0 }
     }
 
-    /// Take a port in `cycle` or in the first one after it that has one.
     #[inline]
-    fn begin(&mut self, mut cycle: u64) -> u64 {
-        if self.full.contains(&cycle) {
-            cycle = self.full.end;
-        }
-        let first = cycle;
-        loop {
-            let slot = &mut self.begun[cycle as usize % CYCLES];
-            if *slot >> 8 != cycle {
-                // Cycles that are forgotten had room: they are far behind.
-                if *slot >> 8 < cycle {
-                    *slot = cycle << 8;
-                } else {
-                    return cycle;
-                }
+    fn slot(&mut self, cycle: u64) -> &mut Slot {
+        &mut self.slots[cycle as usize % CYCLES]
+    }
+
+    /// Take a port in `first` or in the first cycle after it that has one.
+    #[inline]
+    fn begin(&mut self, first: u64) -> u64 {
+        let width = self.width;
+        let slot = self.slot(first);
+        if slot.cycle == first {
+            if slot.begun >= width {
+                return self.begin_later(first);
             }
-            if *slot & 0xff < self.width {
-                *slot += 1;
+            slot.begun += 1;
+        } else if slot.cycle < first {
+            // Cycles that are forgotten had room: they are far behind.
+            *slot = Slot { begun: 1, ..Slot::of(first) };
+        }
+        first
+    }
+
+    /// The same where all ports of `first` are taken.
+    #[inline(never)]
+    fn begin_later(&mut self, first: u64) -> u64 {
+        let (mut cycle, width) = (first, self.width);
+        loop {
+            cycle += u64::from(self.slot(cycle).ahead);
+            let slot = self.slot(cycle);
+            if slot.cycle < cycle {
+                *slot = Slot::of(cycle);
+            } else if slot.cycle > cycle {
                 break;
             }
-            cycle += 1;
+            if slot.begun < width {
+                slot.begun += 1;
+                break;
+            }
         }
-        if cycle > first {
-            self.full = if self.full.end == first { self.full.start..cycle } else { first..cycle };
-        }
+        // Who comes to this cycle next looks no more at those that are taken.
+        self.slot(first).ahead = (cycle - first) as u32;
         cycle
+    }
+
+    /// A port that is kept has nothing to begin with for as long.
+    #[inline(never)]
+    fn keep(&mut self, first: u64) {
+        for kept in 1..self.busy {
+            self.begin(first + kept);
+        }
     }
 }
 
-/// Kinds of operations that have ports.
+/// Kinds of operations that have ports of their own, by their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+enum Kind {
     Load,
     Store,
-    Execute(Class),
+    Integer,
+    Multiply,
+    Divide,
+    Vector,
+    FloatAdd,
+    FloatMultiply,
+    FloatDivide,
+}
+
+const KINDS: usize = 9;
+
+/// The ports that a class of instructions is executed on; `None` of what needs no port.
+fn kind_of(class: Class) -> Option<Kind> {
+    Some(match class {
+        Class::Integer => Kind::Integer,
+        Class::Multiply => Kind::Multiply,
+        Class::Divide => Kind::Divide,
+        Class::Vector => Kind::Vector,
+        Class::FloatAdd => Kind::FloatAdd,
+        Class::FloatMultiply => Kind::FloatMultiply,
+        Class::FloatDivide => Kind::FloatDivide,
+        Class::Move | Class::Locked | Class::LoadFence | Class::StoreFence | Class::Fence => return None,
+        Class::Serialising | Class::SystemCall | Class::Microcode => return None,
+    })
 }
 
 /// All ports of a core.
 #[derive(Debug)]
 pub struct ExecutionPorts {
-    groups: Vec<Ports>,
-    /// the group of each class; `None` for what needs no port
-    of_class: [Option<usize>; Class::ALL.len()],
+    ports: [Ports; KINDS],
+    of_class: [Option<Kind>; Class::ALL.len()],
     period: Time,
     /// 2^64 / period: division is dear here
     inverse: u64,
 }
-
-const LOAD: usize = 0;
-const STORE: usize = 1;
 
 impl ExecutionPorts {
     pub fn new(spec: &PortsSpec, period: Time) -> ExecutionPorts {
@@ -98,39 +152,69 @@ impl ExecutionPorts {
             &spec.float_multiply,
             &spec.float_divide,
         ];
-        let of_class = Class::ALL.map(|class| match class {
-            Class::Integer => Some(2),
-            Class::Multiply => Some(3),
-            Class::Divide => Some(4),
-            Class::Vector => Some(5),
-            Class::FloatAdd => Some(6),
-            Class::FloatMultiply => Some(7),
-            Class::FloatDivide => Some(8),
-            Class::Move | Class::Locked | Class::LoadFence | Class::StoreFence | Class::Fence => None,
-            Class::Serialising | Class::SystemCall | Class::Microcode => None,
-        });
         let inverse = u64::MAX / period.as_ps() + 1;
-        ExecutionPorts { groups: specs.map(Ports::new).into(), of_class, period, inverse }
+        ExecutionPorts { ports: specs.map(Ports::new), of_class: Class::ALL.map(kind_of), period, inverse }
     }
 
-    /// When an operation that is ready at `ready` begins.
+    /// When a load that is ready at `ready` begins.
     #[inline]
-    pub fn begin(&mut self, kind: Kind, ready: Time) -> Time {
-        let group = match kind {
-            Kind::Load => LOAD,
-            Kind::Store => STORE,
-            Kind::Execute(class) => match self.of_class[class as usize] {
-                Some(group) => group,
-                None => return ready,
-            },
-        };
+    pub fn load(&mut self, ready: Time) -> Time {
+        self.begin(Kind::Load, ready)
+    }
+
+    /// When a store that is ready at `ready` begins.
+    #[inline]
+    pub fn store(&mut self, ready: Time) -> Time {
+        self.begin(Kind::Store, ready)
+    }
+
+    /// When an instruction whose operands are there at `ready` is executed.
+    #[inline]
+    pub fn execute(&mut self, class: Class, ready: Time) -> Time {
+        match self.of_class[class as usize] {
+            Some(kind) => self.begin(kind, ready),
+            None => ready,
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, kind: Kind, ready: Time) -> Time {
         let cycle = ((u128::from(ready.as_ps()) * u128::from(self.inverse)) >> 64) as u64;
-        let ports = &mut self.groups[group];
+        let ports = &mut self.ports[kind as usize];
         let first = ports.begin(cycle);
-        // A port that is kept has nothing to begin with for as long.
-        for kept in 1..ports.busy {
-            ports.begin(first + kept);
+        if ports.busy > 1 {
+            ports.keep(first);
         }
         if first == cycle { ready } else { self.period * first }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cxlab_kernel::Stream;
+
+    use super::*;
+
+    fn ports(width: u32, busy: u64) -> Ports {
+        Ports { slots: Box::new([Slot::of(0); CYCLES]), width, busy }
+    }
+
+    #[test]
+    fn so_many_begin_in_each_cycle_from_the_first_on() {
+        let mut two = ports(2, 1);
+        assert_eq!([0, 0, 0, 0, 0].map(|ready| two.begin(ready)), [0, 0, 1, 1, 2]);
+        assert_eq!([1, 2, 2, 9].map(|ready| two.begin(ready)), [2, 3, 3, 9]);
+    }
+
+    #[test]
+    fn an_operation_begins_in_the_first_cycle_that_has_a_port() {
+        let (mut three, mut begun, mut chance) = (ports(3, 1), vec![0; 4 * CYCLES], Stream::new(1, "ports"));
+        for turn in 0..30_000u64 {
+            // The ready times of a window: near each other, and going on.
+            let ready = turn / 4 + chance.below(200);
+            let first = (ready as usize..).find(|cycle| begun[*cycle] < 3).expect("the table is long enough");
+            begun[first] += 1;
+            assert_eq!(three.begin(ready), first as u64);
+        }
     }
 }

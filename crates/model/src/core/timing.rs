@@ -19,7 +19,16 @@ pub struct Timing {
     /// an access to a device's registers
     pub device_access: Time,
     latency: [Time; Class::ALL.len()],
-    micro_operations: MicroOperationsSpec,
+    /// by work
+    micro_operations: [MicroOperations; Work::ALL.len()],
+}
+
+/// Units of width that an instruction takes, and more of them for each line.
+#[derive(Clone, Copy, Debug)]
+struct MicroOperations {
+    own: u8,
+    each_line: u8,
+    at_least: u8,
 }
 
 impl Timing {
@@ -49,7 +58,7 @@ impl Timing {
             refill: clock.cycles(parts.core.branch_refill.0),
             device_access: *parts.core.device_access,
             latency: Class::ALL.map(|class| clock.cycles(cycles(class))),
-            micro_operations: parts.micro_operations.clone(),
+            micro_operations: Work::ALL.map(|work| micro_operations(work, parts.micro_operations)),
         }
     }
 
@@ -62,17 +71,22 @@ impl Timing {
     /// Units of width that an instruction with so many lines takes.
     #[inline]
     pub fn micro_operations(&self, work: Work, lines: usize) -> u8 {
-        let spec = &self.micro_operations;
-        match work {
-            Work::Single => 1,
-            Work::ReadModifyWrite => *spec.read_modify_write,
-            Work::Call => *spec.call,
-            Work::Divide => *spec.divide,
-            Work::Locked => *spec.locked,
-            Work::Microcode => *spec.microcode,
-            // At most a load and a store in a row.
-            Work::String => *spec.string_begin + lines as u8,
-            Work::StringPart => lines.max(1) as u8,
-        }
+        let MicroOperations { own, each_line, at_least } = self.micro_operations[work as usize];
+        at_least.max(own + each_line * lines as u8)
+    }
+}
+
+fn micro_operations(work: Work, spec: &MicroOperationsSpec) -> MicroOperations {
+    let whole = |own| MicroOperations { own, each_line: 0, at_least: 0 };
+    match work {
+        Work::Single => whole(1),
+        Work::ReadModifyWrite => whole(*spec.read_modify_write),
+        Work::Call => whole(*spec.call),
+        Work::Divide => whole(*spec.divide),
+        Work::Locked => whole(*spec.locked),
+        Work::Microcode => whole(*spec.microcode),
+        // At most a load and a store in a row.
+        Work::String => MicroOperations { each_line: 1, ..whole(*spec.string_begin) },
+        Work::StringPart => MicroOperations { own: 0, each_line: 1, at_least: 1 },
     }
 }

@@ -187,7 +187,7 @@ impl Core {
     }
 
     /// When the access's page is known; `None` if it waits for a walk, and then goes on as told.
-    #[inline]
+    #[inline(always)]
     pub(super) fn translate<U: Uncore>(
         &mut self,
         access: LineAccess,
@@ -202,6 +202,7 @@ impl Core {
         }
     }
 
+    #[inline(never)]
     fn translate_further<U: Uncore>(
         &mut self,
         access: LineAccess,

@@ -16,7 +16,7 @@ use super::cpi_stack::{Mode, Source};
 use super::forward::LastStore;
 use super::lines::Span;
 use super::order::{Sequence, StoreNumber};
-use crate::feed::{Class, RegisterSet, Touch};
+use crate::feed::{Class, Operands, RegisterSet, Touch};
 
 /// Who waits for a value, and what for.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,15 @@ struct Link {
     next: Waiters,
 }
 
-/// An instruction of the window: what every one has.
+/// When an instruction is done. Who comes a window later asks for it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    complete: Option<Time>,
+    /// only meaningful once it is committed; zero of those before the first
+    commit: Time,
+}
+
+/// An instruction of the window that was not complete when it was dispatched, or not alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// the latest of the addresses' registers that is known
@@ -49,9 +57,6 @@ pub struct Entry {
     pub data_ready: Time,
     /// from operands to result
     pub latency: Time,
-    pub complete: Option<Time>,
-    /// when it was committed [ps]; only meaningful once it is
-    pub commit: Time,
     pub waiters: Waiters,
     /// registers of the address that are not known
     pub address_waits: u32,
@@ -121,7 +126,7 @@ pub struct Touched {
 #[derive(Debug)]
 struct Registers {
     /// when each value is there, unless it is pending
-    ready: [Time; RegisterSet::COUNT],
+    ready: [Time; RegisterSet::PLACES],
     /// the last writer was not complete when it was dispatched
     pending: RegisterSet,
     /// the last writer of each pending register
@@ -130,7 +135,7 @@ struct Registers {
 
 impl Default for Registers {
     fn default() -> Registers {
-        let (ready, writers) = ([Time::ZERO; RegisterSet::COUNT], [0; RegisterSet::COUNT]);
+        let (ready, writers) = ([Time::ZERO; RegisterSet::PLACES], [0; RegisterSet::COUNT]);
         Registers { ready, pending: RegisterSet::default(), writers }
     }
 }
@@ -139,6 +144,7 @@ impl Default for Registers {
 #[derive(Debug)]
 pub struct Window {
     ring: Box<[Entry]>,
+    done: Box<[Done]>,
     touched: Box<[Touched]>,
     size: u64,
     next: Sequence,
@@ -160,8 +166,6 @@ const EMPTY: Entry = Entry {
     address_ready: Time::ZERO,
     data_ready: Time::ZERO,
     latency: Time::ZERO,
-    complete: None,
-    commit: Time::ZERO,
     waiters: Waiters(None),
     address_waits: 0,
     data_waits: 0,
@@ -207,6 +211,7 @@ impl Window {
         let rows = (2 * size as usize).next_power_of_two();
         Window {
             ring: vec![EMPTY; rows].into(),
+            done: vec![Done::default(); rows].into(),
             touched: vec![Touched::default(); rows].into(),
             size: u64::from(size),
             next: 0,
@@ -226,6 +231,23 @@ impl Window {
     pub fn entry(&mut self, sequence: Sequence) -> &mut Entry {
         let place = sequence as usize & (self.ring.len() - 1);
         &mut self.ring[place]
+    }
+
+    #[inline]
+    fn done(&mut self, sequence: Sequence) -> &mut Done {
+        let place = sequence as usize & (self.done.len() - 1);
+        &mut self.done[place]
+    }
+
+    /// When the row is complete, if that is known.
+    #[inline]
+    pub fn complete(&mut self, sequence: Sequence) -> Option<Time> {
+        self.done(sequence).complete
+    }
+
+    #[inline]
+    pub fn set_complete(&mut self, sequence: Sequence, at: Time) {
+        self.done(sequence).complete = Some(at);
     }
 
     /// Of a row that touches memory.
@@ -270,8 +292,16 @@ impl Window {
     /// When the next instruction finds a free row; `None` if that is not known yet.
     #[inline]
     pub fn room_at(&mut self) -> Option<Time> {
-        let Some(before) = self.next.checked_sub(self.size) else { return Some(Time::ZERO) };
-        (before < self.committed).then(|| self.entry(before).commit)
+        // Those before the first were committed at the beginning.
+        let before = self.next.wrapping_sub(self.size);
+        (self.next - self.committed < self.size).then(|| self.done(before).commit)
+    }
+
+    /// The same where all rows are committed.
+    #[inline]
+    pub fn room_behind_committed(&mut self) -> Time {
+        let before = self.next.wrapping_sub(self.size);
+        self.done(before).commit
     }
 
     /// When the next load finds a free entry of the load queue; `None` if that is not known yet.
@@ -282,13 +312,66 @@ impl Window {
         (before < self.loads_committed).then(|| self.load_commits[self.dispatch_place])
     }
 
+    /// The same where all rows are committed.
+    #[inline]
+    pub fn load_room_behind_committed(&self) -> Time {
+        self.load_commits[self.dispatch_place]
+    }
+
     /// A new row at the end.
     #[inline]
-    pub fn push(&mut self, row: Entry) -> Sequence {
+    pub fn push(&mut self, row: Entry, complete: Option<Time>) {
         let sequence = self.next;
         self.next += 1;
         *self.entry(sequence) = row;
-        sequence
+        self.done(sequence).complete = complete;
+    }
+
+    /// Counts an instruction that is complete and committed without a row.
+    #[inline]
+    pub fn pass(&mut self, complete: Time, commit: Time, load: bool) {
+        let sequence = self.next;
+        self.next += 1;
+        *self.done(sequence) = Done { complete: Some(complete), commit };
+        self.committed = self.next;
+        if load {
+            self.commit_load(commit);
+        }
+    }
+
+    /// Whether all rows are complete, and with them all registers known.
+    #[inline]
+    pub fn all_known(&mut self) -> bool {
+        if !self.all_committed() {
+            return false;
+        }
+        if !self.registers.pending.is_empty() {
+            self.settle_registers();
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn settle_registers(&mut self) {
+        for register in self.registers.pending {
+            let settled = self.pending_value(register);
+            debug_assert!(settled.is_ok(), "all rows are complete");
+        }
+    }
+
+    /// When the values of these registers are there, and not before `since`; all registers are known.
+    #[inline]
+    pub fn ready<const N: usize>(&self, registers: [u8; N], since: Time) -> Time {
+        let place = |register: u8| usize::from(register) % RegisterSet::PLACES;
+        registers.into_iter().fold(since, |ready, register| ready.max(self.registers.ready[place(register)]))
+    }
+
+    /// A row that is complete at this time writes these registers; all registers are known.
+    #[inline]
+    pub fn set_known(&mut self, operands: &Operands, complete: Time) {
+        for register in operands.writes {
+            self.registers.ready[usize::from(register) % RegisterSet::PLACES] = complete;
+        }
     }
 
     /// Rows that are told apart, committed or not.
@@ -327,20 +410,25 @@ impl Window {
             return None;
         }
         let head = self.committed;
-        self.entry(head).complete.map(|complete| (head, complete))
+        self.complete(head).map(|complete| (head, complete))
     }
 
     /// The oldest row is committed.
     #[inline]
     pub fn commit_head(&mut self, at: Time, load: bool) {
         let head = self.committed;
-        self.entry(head).commit = at;
+        self.done(head).commit = at;
         if load {
-            self.load_commits[self.commit_place] = at;
-            self.commit_place = self.behind(self.commit_place);
-            self.loads_committed += 1;
+            self.commit_load(at);
         }
         self.committed += 1;
+    }
+
+    #[inline]
+    fn commit_load(&mut self, at: Time) {
+        self.load_commits[self.commit_place] = at;
+        self.commit_place = self.behind(self.commit_place);
+        self.loads_committed += 1;
     }
 
     /// When the register's value is there, or on whom to wait.
@@ -359,7 +447,7 @@ impl Window {
             // It was committed a window ago.
             Time::ZERO
         } else {
-            self.entry(writer).complete.ok_or(writer)?
+            self.complete(writer).ok_or(writer)?
         };
         self.registers.pending.remove(register);
         self.registers.ready[register] = ready;

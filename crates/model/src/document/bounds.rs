@@ -217,6 +217,8 @@ static ROWS: &[(&str, &str, &str, &str)] = &[
     ("cache.prefetch", "1 character", "64 characters", "a prefetcher's name"),
     ("cache.mshrs", "1", "4096", ENTRIES),
     ("cache.look_up", "0 ns", "100 us", WIRE),
+    ("drive.capacity", "1 GiB", "1024 TiB", "a swap disk of a GiB; ten times the largest drive"),
+    ("drive.link", "10 MB/s", "1000 GB/s", "a drive of a phone; eight times x16 of PCIe 6.0"),
     ("flash.part", "1 character", "4096 characters", "a part's name, or a path"),
     ("flash.channels", "1", "64", "a drive has a channel; 64 are twice the most of a drive"),
     ("flash.dies", "1", "64", "a channel has a die; 64 are eight times what a bus drives"),

@@ -12,10 +12,11 @@ pub enum Kind {
     Dimm,
     Dram,
     Flash,
+    Drive,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Machine,
         Kind::Host,
         Kind::Core,
@@ -25,6 +26,7 @@ impl Kind {
         Kind::Dimm,
         Kind::Dram,
         Kind::Flash,
+        Kind::Drive,
     ];
 
     /// As messages name it.
@@ -40,6 +42,7 @@ impl Kind {
             Kind::Dimm => "DIMM",
             Kind::Dram => "DRAM part",
             Kind::Flash => "flash part",
+            Kind::Drive => "drive",
         }
     }
 
@@ -56,11 +59,12 @@ impl Kind {
             Kind::Dimm => "dimms",
             Kind::Dram => "dram",
             Kind::Flash => "flash",
+            Kind::Drive => "drives",
         }
     }
 
     /// Whether results name it; what has no name in results drops `name` and `description` where it is put in.
     pub(super) fn has_name(self) -> bool {
-        matches!(self, Kind::Machine | Kind::Host | Kind::Device)
+        matches!(self, Kind::Machine | Kind::Host | Kind::Device | Kind::Drive)
     }
 }

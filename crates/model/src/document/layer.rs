@@ -102,7 +102,14 @@ pub fn choices(kind: Kind) -> &'static [Choice] {
             (&[NODES, ANY, "device", "memory"], MEMORY_KINDS),
         ],
         Kind::Device => &[(&["memory"], MEMORY_KINDS)],
-        Kind::Host | Kind::Core | Kind::SocketLink | Kind::Controller | Kind::Dimm | Kind::Dram | Kind::Flash => &[],
+        Kind::Host
+        | Kind::Core
+        | Kind::SocketLink
+        | Kind::Controller
+        | Kind::Dimm
+        | Kind::Dram
+        | Kind::Flash
+        | Kind::Drive => &[],
     }
 }
 

@@ -4,6 +4,7 @@
 //!   machine --based_on--> machine            nodes.*.device ----> device --memory--> controller, dimm --> dram
 //!           --host--> host --microarchitecture--> core            nodes.*.memory --> controller, dimm --> dram
 //!           --socket_link--> socket link                      device --flash--> flash part
+//!           --drive--> drive --flash--> flash part
 //! ```
 //!
 //! A key that stands for a part takes the part's name, or a table with `based_on` and what differs. What a file says
@@ -42,6 +43,7 @@ fn slots(kind: Kind) -> &'static [Slot] {
         Kind::Machine => &[
             (&["host"], Kind::Host, Way::Whole),
             (&["socket_link"], Kind::SocketLink, Way::Whole),
+            (&["drive"], Kind::Drive, Way::Whole),
             (&[NODES, ANY, "device"], Kind::Device, Way::Whole),
             (&[NODES, ANY, "memory", "detailed", "memory_controller"], Kind::Controller, Way::Beneath),
             (&[NODES, ANY, "memory", "detailed", "dimm"], Kind::Dimm, Way::Beneath),
@@ -51,7 +53,7 @@ fn slots(kind: Kind) -> &'static [Slot] {
             (&["memory", "detailed", "memory_controller"], Kind::Controller, Way::Beneath),
             (&["memory", "detailed", "dimm"], Kind::Dimm, Way::Beneath),
         ],
-        Kind::Core | Kind::SocketLink | Kind::Controller | Kind::Dimm | Kind::Dram | Kind::Flash => &[],
+        Kind::Core | Kind::SocketLink | Kind::Controller | Kind::Dimm | Kind::Dram | Kind::Flash | Kind::Drive => &[],
     }
 }
 
@@ -208,12 +210,13 @@ fn unnamed(mut part: Whole) -> Result<Whole, Mistake> {
 
 /// A DRAM or flash part that a user's file names by path is beside that file.
 fn absolute_parts(tree: &mut Tree) {
-    let patterns: [&[&str]; 5] = [
+    let patterns: [&[&str]; 6] = [
         &[NODES, ANY, "memory", "detailed", "dram"],
         &["memory", "detailed", "dram"],
         &["dram"],
         &[NODES, ANY, "device", "flash", "part"],
         &["flash", "part"],
+        &["drive", "flash", "part"],
     ];
     for pattern in patterns {
         for path in paths(tree, pattern) {

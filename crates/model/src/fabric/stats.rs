@@ -6,7 +6,6 @@ use cxlab_kernel::statistic::{Entry, Group, Span, Unit, Value};
 use cxlab_kernel::{Time, statistics};
 
 use super::device_cache::DeviceCacheStats;
-use super::switch::SwitchStats;
 use crate::cxl::{Occupied, WireReport};
 use crate::mem::MOST_SWITCHES;
 
@@ -110,10 +109,11 @@ fn mean_resident(residence: Span, elapsed: Time) -> f64 {
     if elapsed == Time::ZERO { 0.0 } else { residence.sum().as_ns() / elapsed.as_ns() }
 }
 
-/// A switch and the link below it.
+/// A hop, such as a switch, and the link below it.
 #[derive(Clone, Debug)]
 pub struct HopStats {
-    pub switch: SwitchStats,
+    /// the hop's own Stats, of whatever kind it is
+    pub hop: Vec<Entry>,
     pub m2s: WireReport,
     pub s2m: WireReport,
 }
@@ -123,7 +123,7 @@ pub struct HopStats {
 pub struct ExpanderStats {
     pub root_port: RootPortReport,
     pub m2s: WireReport,
-    /// the switches and the links below them, from the host's side on
+    /// the hops and the links below them, from the host's side on
     pub hops: Vec<HopStats>,
     pub device: DeviceReport,
     pub device_cache: Option<DeviceCacheStats>,
@@ -139,8 +139,8 @@ impl ExpanderStats {
     pub fn parts(&self) -> impl Iterator<Item = (&'static str, &dyn Group)> {
         let first: [(&'static str, &dyn Group); 2] = [("root_port", &self.root_port), ("m2s", &self.m2s)];
         let last: [(&'static str, &dyn Group); 2] = [("device", &self.device), ("s2m", &self.s2m)];
-        let hops = self.hops.iter().zip(HOPS).flat_map(|(hop, [switch, m2s, s2m])| {
-            let parts: [(&'static str, &dyn Group); 3] = [(switch, &hop.switch), (m2s, &hop.m2s), (s2m, &hop.s2m)];
+        let hops = self.hops.iter().zip(HOPS).flat_map(|(stats, [hop, m2s, s2m])| {
+            let parts: [(&'static str, &dyn Group); 3] = [(hop, &stats.hop), (m2s, &stats.m2s), (s2m, &stats.s2m)];
             parts
         });
         let cache = self.device_cache.iter().map(|cache| ("device_cache", cache as &dyn Group));

@@ -5,7 +5,7 @@
 use iced_x86::{FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 
 use super::class::classify;
-use super::{Class, RegisterSet, Touch, Work};
+use super::{Class, Operands, RegisterSet, Touch, Work};
 
 /// How an instruction may go on elsewhere than behind itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub struct Instruction {
     pub may_access: bool,
     /// it touches memory whenever it is executed to its end; where it did not, it was cut short by a fault
     pub must_access: bool,
+    /// its registers, if it may be executed in line ([`Instruction::in_line`])
+    pub operands: Option<Operands>,
 }
 
 impl Instruction {
@@ -80,10 +82,13 @@ impl Instruction {
         let class = classify(code, info.used_memory().is_empty());
         let touch = Touch::new(code, class);
         let work = Work::new(code, info, class);
+        let data = reads.without(address);
+        let in_line = Self::in_line(class, touch, work);
         Instruction {
             address,
-            data: reads.without(address),
+            data,
             writes,
+            operands: Operands::of(address, data, writes).filter(|_| in_line),
             class,
             branch: branch(code),
             touch,
@@ -96,11 +101,23 @@ impl Instruction {
 }
 
 impl Instruction {
+    /// Whether it is a row like most: no fence, nothing that holds others back, no repetition, and its lines go through the
+    /// caches.
+    fn in_line(class: Class, touch: Touch, work: Work) -> bool {
+        let class = match class {
+            Class::Move | Class::Integer | Class::Multiply | Class::Divide | Class::Vector => true,
+            Class::FloatAdd | Class::FloatMultiply | Class::FloatDivide => true,
+            Class::Locked | Class::LoadFence | Class::StoreFence | Class::Fence => false,
+            Class::Serialising | Class::SystemCall | Class::Microcode => false,
+        };
+        class && touch == Touch::Plain && !matches!(work, Work::String | Work::StringPart)
+    }
+
     /// A later part of one that repeats: its addresses are counted up from those that the first has read.
     #[must_use]
     pub fn later_part(self) -> Instruction {
         let none = RegisterSet::default();
-        Instruction { address: none, data: none, writes: none, work: Work::StringPart, ..self }
+        Instruction { address: none, data: none, writes: none, work: Work::StringPart, operands: None, ..self }
     }
 }
 

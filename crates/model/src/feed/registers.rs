@@ -14,6 +14,9 @@ impl RegisterSet {
     const FLAGS: u32 = 56;
     const X87: u32 = 57;
 
+    /// Places of a table by register: a power of two, and room for [`Operands::NONE`] and [`Operands::NOWHERE`].
+    pub const PLACES: usize = 64;
+
     fn bit(register: Register) -> Option<u32> {
         let full = register.full_register();
         if full.is_gpr64() {
@@ -78,4 +81,36 @@ impl Iterator for RegisterSet {
         self.0 &= self.0 - 1;
         Some(bit as usize)
     }
+}
+
+/// The registers of an instruction that has few of them, in arrays of fixed length, so that no loop looks them up. Unused
+/// places read [`Operands::NONE`] and write [`Operands::NOWHERE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operands {
+    pub address: [u8; 2],
+    pub data: [u8; 3],
+    pub writes: [u8; 3],
+}
+
+impl Operands {
+    /// A register that is always there.
+    pub const NONE: u8 = RegisterSet::COUNT as u8;
+    /// A register that nothing reads.
+    pub const NOWHERE: u8 = Self::NONE + 1;
+
+    /// `None` if there are more registers than places.
+    #[must_use]
+    pub fn of(address: RegisterSet, data: RegisterSet, writes: RegisterSet) -> Option<Operands> {
+        let (address, data) = (places(address, Self::NONE)?, places(data, Self::NONE)?);
+        Some(Operands { address, data, writes: places(writes, Self::NOWHERE)? })
+    }
+}
+
+fn places<const N: usize>(registers: RegisterSet, rest: u8) -> Option<[u8; N]> {
+    let (mut places, mut count) = ([rest; N], 0);
+    for register in registers {
+        *places.get_mut(count)? = register as u8;
+        count += 1;
+    }
+    Some(places)
 }

@@ -55,6 +55,15 @@ pub enum Step {
     Idle {
         until: Time,
     },
+    /// Nothing happened until then, or until the drive had done more commands than so many.
+    Rest {
+        until: Time,
+        done: u64,
+    },
+    /// The drive is asked for the command of this number.
+    Disk {
+        number: u32,
+    },
     /// A device took this long while all waited.
     Device {
         service: Time,

@@ -24,6 +24,17 @@ pub enum Work {
 }
 
 impl Work {
+    pub const ALL: [Work; 8] = [
+        Work::Single,
+        Work::ReadModifyWrite,
+        Work::Call,
+        Work::Divide,
+        Work::Locked,
+        Work::Microcode,
+        Work::String,
+        Work::StringPart,
+    ];
+
     pub(super) fn new(code: &iced_x86::Instruction, info: &InstructionInfo, class: Class) -> Work {
         let repeats = code.has_rep_prefix() || code.has_repne_prefix();
         if repeats && code.is_string_instruction() {

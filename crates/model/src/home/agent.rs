@@ -30,14 +30,22 @@ impl Home {
         born: Time,
         at: Time,
     ) -> Result<RequestKey, ModelError> {
-        let home = self.of(line).ok_or_else(|| ModelError::NoMemory {
-            address: line.get(),
-            machine: "that runs".into(),
-            ranges: self.map.ranges(),
-        })?;
+        let home = self.check(line)?;
         let mut request = Request::new(line, op, by, home, born);
         request.stamp(Stage::Translation, at);
         Ok(self.requests.insert(request))
+    }
+
+    /// Whose memory the line is in.
+    ///
+    /// # Errors
+    /// `RUN003` where the line has no memory.
+    pub fn check(&self, line: Hpa) -> Result<HomeId, ModelError> {
+        self.of(line).ok_or_else(|| ModelError::NoMemory {
+            address: line.get(),
+            machine: "that runs".into(),
+            ranges: self.map.ranges(),
+        })
     }
 
     /// The request has its fill buffer and leaves the core.

@@ -1,28 +1,17 @@
-//! What cores share, joined: the event queue, the home agents and the fabric, each of which asks of the others here.
+//! What cores share, and what a core asks of it: lines from the home agents, mappings from the page tables.
 
-use cxlab_kernel::{EventQueue, Key, Slab, Time};
+use cxlab_kernel::{EventQueue, Time};
 
+use super::event::Event;
 use crate::addr::Hpa;
-use crate::cache::{Reference, Snoop, Victim};
-use crate::core::{Core, Uncore};
-use crate::cxl::{Lanes, LinkRate};
+use crate::cache::{Reference, Victim};
+use crate::core::Uncore;
+use crate::drive::{self, Drive};
 use crate::error::ModelError;
-use crate::fabric::{Due, Fabric, WayId};
-use crate::home::{self, Home};
-use crate::mem::{Access, Driver, Extent, Stage, Tag};
-use crate::request::{CoreId, Op, Request, RequestKey};
+use crate::fabric::Fabric;
+use crate::home::Home;
+use crate::request::{CoreId, Op, RequestKey};
 use crate::translation::{Mapping, PageId, PageTables};
-
-/// What happens next in a machine.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
-    /// a core goes on
-    Resume(CoreId),
-    Home(home::Event),
-    Fabric(Due),
-    /// the link at the root port of a way is trained anew
-    Retrain(WayId, Lanes, LinkRate),
-}
 
 /// Everything that cores share.
 pub(crate) struct Shared {
@@ -30,73 +19,8 @@ pub(crate) struct Shared {
     pub(super) home: Home,
     pub(super) fabric: Fabric,
     pub(super) tables: PageTables,
-}
-
-impl home::Queue for EventQueue<Event> {
-    #[inline]
-    fn schedule(&mut self, at: Time, event: home::Event) {
-        EventQueue::schedule(self, at, Event::Home(event));
-    }
-}
-
-/// What is around the home agents.
-pub(super) struct Around<'a> {
-    queue: &'a mut EventQueue<Event>,
-    fabric: &'a mut Fabric,
-    cores: &'a mut [Core],
-}
-
-impl home::Queue for Around<'_> {
-    #[inline]
-    fn schedule(&mut self, at: Time, event: home::Event) {
-        EventQueue::schedule(self.queue, at, Event::Home(event));
-    }
-}
-
-impl home::Around for Around<'_> {
-    fn enter(&mut self, now: Time, way: WayId, access: Access, extent: Extent, requests: &mut Slab<Request>) {
-        self.fabric.enter(now, way, access, extent, &mut Desk { queue: self.queue, requests });
-    }
-
-    fn snoop(&mut self, core: CoreId, line: Hpa, left: Snoop) -> Option<bool> {
-        self.cores[usize::from(core.0)].snoop(line, left)
-    }
-}
-
-/// Who drives the fabric: its events are the machine's, its stages and its ends those of requests.
-struct Desk<'a> {
-    queue: &'a mut EventQueue<Event>,
-    requests: &'a mut Slab<Request>,
-}
-
-impl Driver<Due> for Desk<'_> {
-    #[inline]
-    fn wake(&mut self, at: Time, wake: Due) {
-        self.queue.schedule(at, Event::Fabric(wake));
-    }
-
-    #[inline]
-    fn stamp(&mut self, tag: Tag, stage: Stage, at: Time) {
-        self.requests[Key::from_index(tag.0)].stamp(stage, at);
-    }
-
-    #[inline]
-    fn done(&mut self, at: Time, tag: Tag) {
-        self.queue.schedule(at, Event::Home(home::Event::Answered(Key::from_index(tag.0))));
-    }
-}
-
-impl Shared {
-    /// The home agents, and what is around them.
-    pub(super) fn at_home<'a>(&'a mut self, cores: &'a mut [Core]) -> (&'a mut Home, Around<'a>) {
-        let Shared { queue, home, fabric, .. } = self;
-        (home, Around { queue, fabric, cores })
-    }
-
-    pub(super) fn step_fabric(&mut self, now: Time, due: Due) {
-        let Shared { queue, home, fabric, .. } = self;
-        fabric.wake(now, due, &mut Desk { queue, requests: home.requests_mut() });
-    }
+    /// under the guest's disk
+    pub(super) drive: Option<Drive>,
 }
 
 impl Uncore for Shared {
@@ -118,6 +42,15 @@ impl Uncore for Shared {
 
     fn congested(&self, line: Hpa, at: Time) -> bool {
         self.home.congested(line, at)
+    }
+
+    fn ask_drive(&mut self, number: u32, at: Time) {
+        let at = at.max(self.queue.now());
+        self.queue.schedule(at, Event::Drive(drive::Due::Begin(number)));
+    }
+
+    fn drive_done(&self) -> (u64, Time) {
+        self.drive.as_ref().map_or((0, Time::ZERO), Drive::done)
     }
 
     fn depart(&mut self, key: RequestKey, at: Time) {

@@ -85,7 +85,7 @@ impl Machine {
     }
 
     /// The line leaves every cache: whether it was changed in one.
-    fn forget(&mut self, line: Hpa) -> bool {
+    pub(super) fn forget(&mut self, line: Hpa) -> bool {
         let home = &mut self.shared.home;
         let mut changed = false;
         for (number, core) in self.cores.iter_mut().enumerate() {

@@ -11,12 +11,10 @@ use std::collections::VecDeque;
 
 use cxlab_kernel::Stream;
 
-use crate::addr::{Hpa, LINE_BYTES, PAGE_BYTES};
+use crate::addr::{Hpa, LINE_BYTES, NODE_STRIDE, PAGE_BYTES};
 use crate::home::AddressRange;
 use crate::request::NodeId;
 
-/// Between the first bytes of two nodes: more than any node has.
-const NODE_STRIDE: u64 = 1 << 44;
 /// Assumption: so many frames lie between two watermarks of a small node.
 const LEAST_GAP: usize = 8;
 

@@ -28,6 +28,7 @@ use self::answers::Questions;
 use self::replaced::Replaced;
 use super::reader::{Bounds, Reader};
 use super::warming::Warming;
+use crate::drive::Command;
 use crate::error::ModelError;
 use crate::feed::Block;
 use crate::machine::{Lacking, Machine, Stop};
@@ -39,6 +40,8 @@ pub trait RecordSource {
     fn words(&mut self) -> Result<Option<Words>, ModelError>;
     /// The same without waiting for them.
     fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError>;
+    /// The drive has done the request of this number: the next answer says so.
+    fn drive_done(&mut self, number: u32);
     fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError>;
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
     /// The answer would need what another vCPU does before.
@@ -69,6 +72,10 @@ pub struct Guest<S> {
     pages: u32,
     /// those of them that the machine does not know yet
     new_pages: Vec<(PageId, Mapping)>,
+    /// requests to the disk that it does not know yet
+    new_commands: Vec<(u32, Command)>,
+    /// all are idle until the drive has done something, or a timer rings: how long is not known yet
+    rests: bool,
     replaced: Replaced,
     syncs: Vec<Questions>,
     /// of each vCPU, the last sync point that its core has come to, and when [ps]
@@ -98,6 +105,8 @@ impl<S: RecordSource> Guest<S> {
             warming_ahead: false,
             pages: 0,
             new_pages: Vec::new(),
+            new_commands: Vec::new(),
+            rests: false,
             replaced: Replaced::default(),
             syncs: vec![Questions::default(); vcpus.into()],
             synced: vec![None; vcpus.into()],
@@ -129,6 +138,22 @@ impl<S: RecordSource> Guest<S> {
         self.warming.instructions
     }
 
+    /// How long the machine has run: of a sampled run as its windows tell it; `None` if a part was not timed that none
+    /// stand for.
+    #[must_use]
+    pub fn elapsed(&self, machine: &Machine) -> Option<Time> {
+        match &self.windows {
+            Some(windows) => windows.elapsed(machine, self.warmed()),
+            None => (self.warmed() == [0; 2]).then(|| machine.now()),
+        }
+    }
+
+    /// Whether windows stand for the whole.
+    #[must_use]
+    pub fn is_sampled(&self) -> bool {
+        self.windows.is_some()
+    }
+
     /// Run the machine until the program ends; `look` sees it and the guest at each answer.
     pub fn run(
         &mut self,
@@ -146,7 +171,7 @@ impl<S: RecordSource> Guest<S> {
                 Stop::Starved(lacking) if self.waits() => self.put_off(machine, usize::from(lacking.0)),
                 stop @ (Stop::Starved(_) | Stop::Asleep) => {
                     let read = self.read()?;
-                    self.tell_pages(machine);
+                    self.tell_machine(machine)?;
                     let asleep = stop == Stop::Asleep && !read;
                     if asleep && asleep_before {
                         let cause = "all vCPUs have halted where one of them goes on".into();
@@ -256,6 +281,8 @@ impl<S: RecordSource> Guest<S> {
             }
             Record::Invalidate { forget: Forget::Page(page), .. } => self.check_told(page)?,
             Record::Idle { until_ps } => self.idle(until_ps)?,
+            Record::Rest { until_ps, .. } => self.rest(until_ps)?,
+            Record::Disk { .. } => self.define_command(record)?,
             Record::Device { service_ps } => self.check_time(service_ps)?,
             Record::Sample { phase, .. } => self.warming_ahead = phase == Phase::Warming,
             Record::End => self.end(),

@@ -79,6 +79,10 @@ impl RecordSource for Live {
         self.ring.pop().map_or(Ok(None), |words| self.keep(words))
     }
 
+    fn drive_done(&mut self, number: u32) {
+        self.ring.done(number);
+    }
+
     fn put_off(&mut self, reply: Reply, sequence: u64, behind: Behind) {
         self.ring.put_off(reply, sequence, behind);
     }

@@ -9,15 +9,15 @@
 //! also ends its block: QEMU translates the instruction again, alone, without entering it as a block (`cpu_io_recompile`,
 //! CF_MEMI_ONLY), and continues behind it in another block.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cxlab_access::record::{MemoryAccess, PAUSE_PS, Words};
 use cxlab_access::{BlockId, Keep, Marker, Phase, Record, Vcpu};
 
+use super::inbox::Inbox;
 use crate::addr::Hpa;
 use crate::error::ModelError;
-use crate::feed::{Block, Execution, Feed, Instruction, LineAccess, Outcome, Step};
+use crate::feed::{Block, Executes, Execution, Feed, Instruction, LineAccess, Outcome, Step};
 use crate::request::CoreId;
 use cxlab_kernel::Time;
 
@@ -39,6 +39,21 @@ pub enum Bounds {
     Block,
 }
 
+/// Takes the next instruction, and no other.
+struct Next;
+
+impl Executes for Next {
+    type Stop = ();
+
+    fn plain(&mut self, _: Execution<'_>) -> Result<Option<()>, ModelError> {
+        Ok(Some(()))
+    }
+
+    fn touching(&mut self, _: Execution<'_>, _: &[LineAccess]) -> Result<Option<()>, ModelError> {
+        Ok(Some(()))
+    }
+}
+
 /// Where a reader is in a block.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -53,7 +68,7 @@ struct Place {
 #[derive(Default)]
 pub struct Reader {
     /// records that have come and were not yet used
-    inbox: VecDeque<Words>,
+    inbox: Inbox,
     /// records that have come in all
     came: u64,
     /// how many of the inbox are no accesses: a block is read only as far as one of them stands behind it
@@ -76,9 +91,7 @@ impl Reader {
     pub(super) fn take_in(&mut self, words: Words, bounds: Bounds) {
         self.bounds += bounds as usize;
         self.came += 1;
-        // As two words: as a pair they would be read at once from where they have just been written one by one, and wait.
-        let [first, second] = words;
-        self.inbox.push_back([first, second]);
+        self.inbox.push_back(words);
     }
 
     /// Records that have come so far.
@@ -108,7 +121,7 @@ impl Reader {
 
     /// The clock read that came last is withdrawn: whether it had not been read yet.
     pub(super) fn withdraw(&mut self) -> bool {
-        let is_read = |words: &Words| matches!(Record::decode(*words), Some(Record::ClockRead { .. }));
+        let is_read = |words: Words| matches!(Record::decode(words), Some(Record::ClockRead { .. }));
         if !self.inbox.back().is_some_and(is_read) {
             return false;
         }
@@ -133,66 +146,55 @@ impl Reader {
         self.given.take()
     }
 
-    /// The next record's words. The end stands behind all that came, as often as it is asked for.
     #[inline]
     fn look(&self) -> Result<Words, ModelError> {
-        match self.inbox.front() {
-            Some(words) => Ok(*words),
-            None if self.ended => Ok(Record::End.encode(Vcpu::default())),
-            None => Err(ModelError::Stream { cause: "accesses stand where a block should end".into() }),
-        }
+        front(&self.inbox, self.ended)
     }
 
     /// The record that was looked at, which is no access, is used.
     #[inline]
     fn consume(&mut self) {
-        if self.inbox.pop_front().is_some() {
+        if self.inbox.pop_front() {
             self.bounds -= 1;
         }
     }
 
-    /// A step of the block that is being executed; `None` when it is over.
+    /// The block that comes next is entered, if one does and the one before is over: whether it is.
     #[inline]
+    fn enter_next(&mut self) -> bool {
+        if let Some(Place { block, next, .. }) = self.at {
+            let block = &*self.blocks[block.0 as usize];
+            if block.pauses || usize::from(next) < block.instructions.len() {
+                return false;
+            }
+        }
+        let Some((block, next)) = self.inbox.front().and_then(Record::block_of) else { return false };
+        if block.0 as usize >= self.blocks.len() {
+            return false;
+        }
+        self.consume();
+        self.at = Some(Place { block, next, plain_until: 0 });
+        true
+    }
+
+    /// A step of the block that is being executed, where what comes next is rare; `None` when it is over. Of an instruction that
+    /// branches nobody is told where to.
     fn in_block(&mut self, place: Place) -> Result<Option<Step>, ModelError> {
         let Place { block: id, next, .. } = place;
         let Block { pc, ref instructions, ref plain_until, .. } = *self.blocks[id.0 as usize];
-        let Some(instruction) = instructions.get(usize::from(next)) else { return Ok(None) };
-        let (plain_until, end) = (plain_until[usize::from(next)], instructions.len() as u16);
-        let branches = instruction.branch.is_some();
-        let words = self.look()?;
-        let access = Record::access_of(words).filter(|access| !access.device);
-        if access.is_none() && (instruction.must_access || Record::block_of(words).is_none()) {
-            return self.at_rare(place, words);
-        }
-        self.begin(id, next);
-        let plain_until = match access {
-            None => plain_until,
-            Some(access) if access.instruction > next => access.instruction.min(end),
-            Some(access) if access.instruction == next => {
-                self.take_accesses(access, pc.wrapping_add(u64::from(next)))?;
-                0
-            }
-            Some(access) => return Err(self.went_back(place, Record::Access(access))),
+        let Some(Instruction { may_access, must_access, .. }) = instructions.get(usize::from(next)).copied() else {
+            return Ok(None);
         };
-        self.at = Some(Place { block: id, next: next + 1, plain_until });
-        if branches {
-            self.outcome = self.outcome(id)?;
-        }
-        Ok(Some(Step::Execute))
-    }
-
-    /// The same where neither an access to memory comes next nor, after an instruction that may go without one, a block.
-    /// Of an instruction that branches nobody is told where to.
-    fn at_rare(&mut self, place: Place, words: Words) -> Result<Option<Step>, ModelError> {
-        let Place { block: id, next, .. } = place;
-        let Block { pc, ref instructions, ref plain_until, .. } = *self.blocks[id.0 as usize];
         let (plain_until, end) = (plain_until[usize::from(next)], instructions.len() as u16);
-        let Instruction { may_access, must_access, .. } = instructions[usize::from(next)];
-        let record = decoded(words);
+        let record = decoded(self.look()?);
         let (step, plain_until) = match record {
+            Record::Access(access) if !access.device && access.instruction < next => {
+                return Err(self.went_back(place, record));
+            }
             Record::Access(access) if may_access => {
                 self.begin(id, next);
-                self.take_accesses(access, pc.wrapping_add(u64::from(next)))?;
+                let place = pc.wrapping_add(u64::from(next));
+                take_accesses(&mut self.inbox, self.ended, (access.instruction, place), &mut self.accesses)?;
                 self.at = None;
                 return Ok(Some(Step::Execute));
             }
@@ -205,7 +207,9 @@ impl Reader {
                 (Step::Execute, at.min(end))
             }
             Record::ClockRead { .. } => return Err(self.went_back(place, record)),
-            Record::Invalidate { .. } | Record::Sync { .. } | Record::Device { .. } => return self.between().map(Some),
+            Record::Invalidate { .. } | Record::Sync { .. } | Record::Device { .. } | Record::Disk { .. } => {
+                return self.between().map(Some);
+            }
             Record::Cut { instruction: before } if before <= next => return Ok(None),
             Record::Mark { marker } => {
                 // What detail ends with cuts its block; what is only told does not.
@@ -237,30 +241,39 @@ impl Reader {
         ModelError::Stream { cause }
     }
 
-    /// Where the branch at the end of a block went: to the block that was entered next. An interrupt from the
-    /// program into the kernel looks like a branch and is none.
-    #[inline]
-    fn outcome(&self, id: BlockId) -> Result<Option<Outcome>, ModelError> {
-        let Some((next, _)) = Record::block_of(self.look()?) else { return Ok(None) };
-        let block = &self.blocks[id.0 as usize];
-        let Some(entered) = self.blocks.get(next.0 as usize) else { return Ok(None) };
-        let same_side = entered.kernel == block.kernel;
-        Ok(same_side.then_some(Outcome { next: block.end, target: entered.pc }))
-    }
-
-    /// The accesses of the instruction whose first one comes next: something stands behind them.
-    #[inline]
-    fn take_accesses(&mut self, first: MemoryAccess, place: u64) -> Result<(), ModelError> {
-        let mut next = first;
-        loop {
-            self.inbox.pop_front();
-            let MemoryAccess { store, device, page, .. } = next;
-            let address = Hpa::new(next.physical);
-            self.accesses.push(LineAccess { address, store, place, device, page });
-            match Record::access_of(self.look()?) {
-                Some(access) if access.instruction == first.instruction => next = access,
-                _ => return Ok(()),
+    /// The next step, where it is none that `ahead` knows; `None` if that may know the next.
+    fn next_rare(&mut self) -> Result<Option<Step>, ModelError> {
+        if self.is_starved() {
+            return Ok(Some(Step::Starved));
+        }
+        if self.asleep && self.bounds == 0 && !self.ended {
+            return Ok(Some(Step::Asleep));
+        }
+        if let Some(place) = self.at {
+            let step = self.in_block(place)?;
+            if step.is_some() {
+                return Ok(step);
             }
+            self.at = None;
+            let block = &self.blocks[place.block.0 as usize];
+            if block.pauses && usize::from(place.next) == block.instructions.len() {
+                return Ok(Some(Step::Delay { span: PAUSE }));
+            }
+        }
+        self.accesses.clear();
+        let words = self.look()?;
+        match Record::block_of(words) {
+            Some((block, _)) if block.0 as usize >= self.blocks.len() => {
+                Err(ModelError::Stream { cause: format!("block {} was never defined", block.0) })
+            }
+            // It is entered by `ahead`.
+            Some(_) => Ok(None),
+            // The block before it has ended there.
+            None if matches!(decoded(words), Record::Cut { .. }) => {
+                self.consume();
+                Ok(None)
+            }
+            None => self.between().map(Some),
         }
     }
 
@@ -272,6 +285,8 @@ impl Reader {
             Record::Sync { sequence, .. } => Step::Sync { sequence },
             Record::Settle { sequence } => Step::Settle { sequence },
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
+            Record::Rest { until_ps, done } => Step::Rest { until: Time::from_ps(until_ps), done: done.into() },
+            Record::Disk { number, .. } => Step::Disk { number },
             Record::Device { service_ps } => Step::Device { service: Time::from_ps(service_ps) },
             Record::Mark { marker } => Step::Mark { marker },
             Record::Sample { phase, position, keep, .. } => Step::Sample { phase, position, keep },
@@ -291,6 +306,58 @@ impl Reader {
     }
 }
 
+/// The next record's words. The end stands behind all that came, as often as it is asked for.
+#[inline]
+fn front(inbox: &Inbox, ended: bool) -> Result<Words, ModelError> {
+    match inbox.front() {
+        Some(words) => Ok(words),
+        None if ended => Ok(Record::End.encode(Vcpu::default())),
+        None => Err(ModelError::Stream { cause: "accesses stand where a block should end".into() }),
+    }
+}
+
+/// The first instruction from `next` on of which what comes next does not say that it touches nothing and does not branch.
+#[inline]
+fn first_not_plain(block: &Block, next: u16, words: Words) -> u16 {
+    match Record::access_of(words) {
+        Some(access) if !access.device => access.instruction.min(block.instructions.len() as u16),
+        None if Record::block_of(words).is_some() => block.plain_until.get(usize::from(next)).copied().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+#[inline]
+fn line_of(access: MemoryAccess, place: u64) -> LineAccess {
+    let MemoryAccess { store, device, page, physical, .. } = access;
+    LineAccess { address: Hpa::new(physical), store, place, device, page }
+}
+
+/// The accesses of an instruction that come next, as far as they are its own: what stands behind them.
+fn take_accesses(
+    inbox: &mut Inbox,
+    ended: bool,
+    (instruction, place): (u16, u64),
+    accesses: &mut Vec<LineAccess>,
+) -> Result<Words, ModelError> {
+    loop {
+        let words = front(inbox, ended)?;
+        match Record::access_of(words) {
+            Some(access) if access.instruction == instruction => accesses.push(line_of(access, place)),
+            _ => return Ok(words),
+        }
+        inbox.pop_front();
+    }
+}
+
+/// Where the branch at the end of a block went: to the block that is entered next. An interrupt from the program into the
+/// kernel looks like a branch and is none.
+#[inline]
+fn where_to(block: &Block, blocks: &[Arc<Block>], next: Words) -> Option<Outcome> {
+    let (next, _) = Record::block_of(next)?;
+    let entered = blocks.get(next.0 as usize)?;
+    (entered.kernel == block.kernel).then_some(Outcome { next: block.end, target: entered.pc })
+}
+
 fn decoded(words: Words) -> Record {
     Record::decode(words).expect("what is no record was refused when it came")
 }
@@ -298,51 +365,79 @@ fn decoded(words: Words) -> Record {
 impl Feed for Reader {
     #[inline]
     fn next(&mut self) -> Result<Step, ModelError> {
-        if let Some(place) = &mut self.at
-            && place.next < place.plain_until
-        {
-            self.executing = Some((place.block, place.next));
-            place.next += 1;
-            self.accesses.clear();
-            return Ok(Step::Execute);
+        loop {
+            if self.ahead(&mut Next)?.is_some() {
+                return Ok(Step::Execute);
+            }
+            if let Some(step) = self.next_rare()? {
+                return Ok(step);
+            }
         }
-        if self.is_starved() {
-            return Ok(Step::Starved);
-        }
-        if self.asleep && self.bounds == 0 && !self.ended {
-            return Ok(Step::Asleep);
+    }
+
+    #[inline(always)]
+    fn ahead<E: Executes>(&mut self, executes: &mut E) -> Result<Option<E::Stop>, ModelError> {
+        if self.at.is_none() && !self.enter_next() {
+            return Ok(None);
         }
         loop {
-            if let Some(place) = self.at {
-                if let Some(step) = self.in_block(place)? {
-                    return Ok(step);
+            let Reader { inbox, bounds, blocks, at, executing, outcome, accesses, ended, .. } = self;
+            let Some(Place { block: id, mut next, mut plain_until }) = *at else { return Ok(None) };
+            let block = &*blocks[id.0 as usize];
+            let (is_told, kernel) = (*bounds > 0 || *ended, block.kernel);
+            loop {
+                if next >= plain_until && is_told {
+                    plain_until = first_not_plain(block, next, front(inbox, *ended)?);
                 }
-                self.at = None;
-                let block = &self.blocks[place.block.0 as usize];
-                if block.pauses && usize::from(place.next) == block.instructions.len() {
-                    return Ok(Step::Delay { span: PAUSE });
+                while next < plain_until {
+                    let instruction = &block.instructions[usize::from(next)];
+                    next += 1;
+                    let stop = executes.plain(Execution { instruction, kernel, outcome: None })?;
+                    if stop.is_some() {
+                        *at = Some(Place { block: id, next, plain_until });
+                        (*executing, *outcome) = (Some((id, next - 1)), None);
+                        accesses.clear();
+                        return Ok(stop);
+                    }
                 }
+                *at = Some(Place { block: id, next, plain_until });
+                let Some(instruction) = block.instructions.get(usize::from(next)).filter(|_| is_told) else { break };
+                let mut words = front(inbox, *ended)?;
+                let (mut line, mut more) = (None, false);
+                if let Some(access) = Record::access_of(words) {
+                    if access.device || access.instruction != next {
+                        return Ok(None);
+                    }
+                    let place = block.pc.wrapping_add(u64::from(next));
+                    line = Some(line_of(access, place));
+                    inbox.pop_front();
+                    words = front(inbox, *ended)?;
+                    more = Record::access_of(words).is_some_and(|access| access.instruction == next);
+                    if more {
+                        accesses.clear();
+                        accesses.extend(line);
+                        words = take_accesses(inbox, *ended, (next, place), accesses)?;
+                    }
+                } else if instruction.must_access || Record::block_of(words).is_none() {
+                    return Ok(None);
+                }
+                next += 1;
+                let went = if instruction.branch.is_some() { where_to(block, blocks, words) } else { None };
+                let lines = if more { &accesses[..] } else { line.as_slice() };
+                let stop = executes.touching(Execution { instruction, kernel, outcome: went }, lines)?;
+                if stop.is_some() {
+                    if !more {
+                        accesses.clear();
+                        accesses.extend(line);
+                    }
+                    *at = Some(Place { block: id, next, plain_until: 0 });
+                    (*executing, *outcome) = (Some((id, next - 1)), went);
+                    return Ok(stop);
+                }
+                plain_until = 0;
             }
-            self.accesses.clear();
-            let words = self.look()?;
-            let Some((block, from)) = Record::block_of(words) else {
-                if !matches!(decoded(words), Record::Cut { .. }) {
-                    return self.between();
-                }
-                // The block before it has ended there.
-                self.consume();
-                if self.is_starved() {
-                    return Ok(Step::Starved);
-                }
-                continue;
-            };
-            self.consume();
-            if block.0 as usize >= self.blocks.len() {
-                return Err(ModelError::Stream { cause: format!("block {} was never defined", block.0) });
-            }
-            self.at = Some(Place { block, next: from, plain_until: 0 });
-            if self.is_starved() {
-                return Ok(Step::Starved);
+            if !is_told || !self.enter_next() {
+                return Ok(None);
             }
         }
     }

@@ -94,6 +94,8 @@ impl RecordSource for Replay {
         self.words()
     }
 
+    fn drive_done(&mut self, _number: u32) {}
+
     fn put_off(&mut self, _reply: Reply, _sequence: u64, _behind: Behind) {}
 
     fn is_recorded_elsewhere(&self) -> bool {

@@ -117,6 +117,11 @@ impl Sampled {
             Record::Define { pc, length, .. } => self.define(words, pc, usize::from(length), record.payload_records()),
             Record::Page { .. } => self.copy(words, record.payload_records(), "a page").map(drop),
             Record::Block { block, .. } => self.enter(block),
+            Record::Disk { .. } => {
+                let cause =
+                    "the recorded run has a disk: replay it without --sample, or sample the guest itself".into();
+                Err(ModelError::Stream { cause })
+            }
             Record::Sample { .. } => Err(ModelError::Stream { cause: "the recorded run was sampled already".into() }),
             Record::Mark { marker } => {
                 self.mark(marker);
@@ -191,7 +196,7 @@ impl Sampled {
                 self.sample(Phase::Detailed);
                 self.tell(record);
             }
-            Marker::Counters | Marker::FromOutput | Marker::Booted => {}
+            Marker::Counters | Marker::FromOutput | Marker::Booted | Marker::Checkpoint => {}
         }
     }
 
@@ -249,6 +254,8 @@ impl RecordSource for Sampled {
     fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError> {
         self.words()
     }
+
+    fn drive_done(&mut self, _number: u32) {}
 
     fn put_off(&mut self, _reply: Reply, _sequence: u64, _behind: Behind) {}
 

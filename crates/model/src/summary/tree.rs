@@ -4,7 +4,8 @@
 //!   8468v-asic -- core0 -- user_instructions [instructions] 8,390,371  committed in user mode
 //!              |- home  -- llc_hits ...
 //!              |- dram  -- loads ... -- stages -- media [nanoseconds] ...
-//!              '- cxl   -- loads ... -- port0  -- root_port, m2s, device, s2m, channel0 ...
+//!              |- cxl   -- loads ... -- port0  -- root_port, m2s, device, s2m, channel0 ...
+//!              '- drive -- reads ... -- flash; only where a guest has used its disk
 //! ```
 
 use cxlab_kernel::Time;
@@ -59,6 +60,11 @@ impl Part {
         for number in 0..machine.spec().nodes.len() {
             whole.parts.push(node(machine, NodeId(number as u16)));
         }
+        whole.parts.extend(machine.drive().filter(|drive| drive.is_used()).map(|drive| {
+            let mut part = Part::of("drive", drive.stats());
+            part.parts.push(Part::new("flash", drive.flash_report(machine.counted())));
+            part
+        }));
         whole
     }
 }

@@ -4,6 +4,9 @@ use cxlab_kernel::Time;
 
 use super::{ArraySpec, Page, PageId, PageSize, Scope};
 
+/// Pages whose ways are remembered.
+const HINTS: usize = 64;
+
 /// Pages held, and since when.
 #[derive(Clone, Debug)]
 pub struct Array {
@@ -14,6 +17,8 @@ pub struct Array {
     /// from when on each is known: a walk's end may lie ahead
     since: Box<[Time]>,
     scopes: Box<[Scope]>,
+    /// the way in which a page was found last, by the page's low bits
+    found: Box<[u16; HINTS]>,
     uses: u64,
     ways: usize,
     large_ways: usize,
@@ -30,6 +35,7 @@ impl Array {
             used: vec![0; entries].into(),
             since: vec![Time::ZERO; entries].into(),
             scopes: vec![Scope::default(); entries].into(),
+            found: Box::new([0; HINTS]),
             uses: 0,
             ways,
             large_ways: *spec.large_ways as usize,
@@ -48,8 +54,14 @@ impl Array {
     /// From when on the page is known, if it is, and its scope; it becomes the one used last.
     #[inline]
     pub fn find(&mut self, page: Page) -> Option<(Time, Scope)> {
-        let row = self.row(page);
-        let way = row.start + self.pages[row].iter().position(|held| *held == Some(page.id))?;
+        // A page is in one way at most, so the way where it was found last needs no search.
+        let hint = page.low() % HINTS;
+        let mut way = usize::from(self.found[hint]);
+        if self.pages[way] != Some(page.id) {
+            let row = self.row(page);
+            way = row.start + self.pages[row].iter().position(|held| *held == Some(page.id))?;
+            self.found[hint] = way as u16;
+        }
         self.uses += 1;
         self.used[way] = self.uses;
         Some((self.since[way], self.scopes[way]))

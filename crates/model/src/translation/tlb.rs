@@ -50,6 +50,11 @@ impl First {
         {
             return Some(since);
         }
+        self.find_again(page)
+    }
+
+    #[inline(never)]
+    fn find_again(&mut self, page: Page) -> Option<Time> {
         let (since, _) = self.array(page).find(page)?;
         self.last = Some((page.id, since));
         Some(since)

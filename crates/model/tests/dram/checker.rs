@@ -187,7 +187,7 @@ fn others(dram: &Dram, early: u64) -> Vec<Seed> {
 
 #[test]
 fn each_seeded_timing_violation_is_found_and_a_cycle_later_there_is_none() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let dram = dram(preset);
         let legal = pairs(&dram.cycles(), 0).into_iter().chain(others(&dram, 0));
         let early = pairs(&dram.cycles(), 1).into_iter().chain(others(&dram, 1));

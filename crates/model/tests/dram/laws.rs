@@ -37,7 +37,7 @@ fn run(memory: &mut Memory, traffic: &[(u64, AccessKind)]) -> Vec<Life> {
 
 #[test]
 fn a_row_hit_stream_reaches_the_peak_but_for_refresh() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let spec = spec(preset);
         let peak = steady_gb_s(&run(&mut unrefreshed(&spec), &sequential_reads(20_000)));
         assert_within_1_percent(&format!("{preset} without refresh"), peak, peak_gb_s(preset));
@@ -51,7 +51,7 @@ fn a_row_hit_stream_reaches_the_peak_but_for_refresh() {
 
 #[test]
 fn a_stream_of_writes_reaches_the_peak_too() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let traffic: Vec<_> = (0..20_000).map(write).collect();
         let got = steady_gb_s(&run(&mut unrefreshed(&spec(preset)), &traffic));
         assert_within_1_percent(&format!("{preset} writes"), got, peak_gb_s(preset));
@@ -60,7 +60,7 @@ fn a_stream_of_writes_reaches_the_peak_too() {
 
 #[test]
 fn one_bank_group_is_bound_by_tccd_l() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let spec = spec(preset);
         let (lines, t) = (Lines::new(&spec), timing(preset));
         let columns = spec.dram.dram().organisation.lines_per_row();
@@ -74,7 +74,7 @@ fn one_bank_group_is_bound_by_tccd_l() {
 
 #[test]
 fn one_bank_is_bound_by_its_row_cycle() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let spec = spec(preset);
         let (lines, t) = (Lines::new(&spec), timing(preset));
         let rows = |kind: fn(u64) -> (u64, AccessKind)| -> Vec<_> {
@@ -103,7 +103,7 @@ fn row_misses(spec: &DetailedSpec, count: u64) -> Vec<(u64, AccessKind)> {
 
 #[test]
 fn row_misses_are_bound_by_tfaw_trrd_trc_and_the_bus() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let mut spec = spec(preset);
         spec.controller.page_policy.value = PagePolicy::Closed;
         let t = timing(preset);

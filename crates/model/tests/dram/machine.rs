@@ -1,6 +1,9 @@
 //! Memories to test with, and their commands as text.
 
+use std::sync::LazyLock;
+
 use cxlab_kernel::Time;
+use cxlab_model::document::{Kind, library};
 use cxlab_model::media::dram::{Detailed, DetailedSpec, Dram, Field, Hash, Issued, PagePolicy, Part, RefreshMode};
 use cxlab_model::media::{Memory, MemorySpec};
 
@@ -37,8 +40,8 @@ const SPEC: &str = r#"
     hash = { value = "plain", source = "test" }
 "#;
 
-/// The parts of `data/dram/`.
-pub const ALL: [&str; 6] = ["DDR4-2400", "DDR4-3200", "DDR5-4400", "DDR5-4800", "DDR5-4800-x4", "DDR5-5600"];
+/// The parts of `data/dram/`: a new file is tested without a line here.
+pub static ALL: LazyLock<Vec<String>> = LazyLock::new(|| library::names(Kind::Dram));
 
 pub fn dram(name: &str) -> Dram {
     Dram::load(name).unwrap()
@@ -135,7 +138,7 @@ impl Lines {
 /// Every kind of controller that a file can ask for.
 pub fn variants() -> Vec<DetailedSpec> {
     let mut variants = Vec::new();
-    for preset in ALL {
+    for preset in ALL.iter() {
         for policy in [PagePolicy::Open, PagePolicy::Closed, PagePolicy::Adaptive] {
             for refresh in [RefreshMode::AllBank, RefreshMode::SameBank] {
                 if refresh == RefreshMode::SameBank && dram(preset).timing.same_bank_refresh.is_none() {

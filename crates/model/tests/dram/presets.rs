@@ -9,7 +9,7 @@ use super::machine::{ALL, dram};
 
 #[test]
 fn what_physics_asks_of_any_dram_holds_for_every_preset() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let dram = dram(preset);
         let (t, spec) = (dram.cycles(), &dram.timing);
         assert!(spec.t_rc.time() >= spec.t_ras.time() + spec.t_rp.time(), "{preset} tRC");
@@ -44,7 +44,9 @@ fn the_cycles_are_those_that_speed_bins_are_named_by() {
 
 #[test]
 fn a_channel_carries_8_bytes_a_transfer() {
-    for (preset, rate) in ALL.into_iter().zip([2400, 3200, 4400, 4800, 4800, 5600]) {
+    for preset in ALL.iter() {
+        // DDR5-4800-x4: megatransfers a second stand in the name.
+        let rate: u64 = preset.split('-').nth(1).expect("a name says the rate").parse().unwrap();
         assert_eq!(dram(preset).peak_bytes_per_second(), rate * 8_000_000, "{preset}");
     }
 }
@@ -61,8 +63,8 @@ fn a_minimum_is_read_as_jedec_writes_it_and_written_so_again() {
 
 proptest! {
     #[test]
-    fn an_edge_is_the_first_cycle_from_its_own_time(preset in 0usize..6, cycle in 0u64..1_000_000_000) {
-        let clock = dram(ALL[preset]).clock();
+    fn an_edge_is_the_first_cycle_from_its_own_time(preset in 0..ALL.len(), cycle in 0u64..1_000_000_000) {
+        let clock = dram(&ALL[preset]).clock();
         prop_assert_eq!(clock.cycle_from(clock.edge(Cycles(cycle))), Cycles(cycle));
         let next = clock.edge(Cycles(cycle)) + Time::from_ps(1);
         prop_assert_eq!(clock.cycle_from(next), Cycles(cycle + 1));

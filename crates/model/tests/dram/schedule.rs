@@ -11,7 +11,7 @@ const AT_ONCE: Time = Time::ZERO;
 
 #[test]
 fn a_read_of_a_closed_bank_takes_trcd_cl_and_the_burst_in_every_preset() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let spec = spec(preset);
         let (dram, mut memory) = (dram(preset), unrefreshed(&spec));
         let lives = open(&mut memory, &[(AT_ONCE, read(0))]);
@@ -214,7 +214,7 @@ impl Probe {
 
 #[test]
 fn each_constraint_blocks_at_t_minus_1_and_is_ready_at_t() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let t = dram(preset).cycles();
         let mut probe = Probe::new(preset, 2);
         let (bank, same_group, other_group) = (probe.bank(0, 0, 0), probe.bank(0, 0, 1), probe.bank(0, 1, 0));
@@ -262,7 +262,7 @@ fn each_constraint_blocks_at_t_minus_1_and_is_ready_at_t() {
 
 #[test]
 fn the_fifth_activate_waits_for_tfaw_and_activates_of_a_bank_for_trc() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let t = dram(preset).cycles();
         let mut probe = Probe::new(preset, 1);
         let first = probe.issue(Command::Activate, probe.bank(0, 0, 0));
@@ -283,7 +283,7 @@ fn the_fifth_activate_waits_for_tfaw_and_activates_of_a_bank_for_trc() {
 
 #[test]
 fn an_auto_precharge_closes_after_trtp_or_twr_and_not_before_tras() {
-    for preset in ALL {
+    for preset in ALL.iter() {
         let t = dram(preset).cycles();
         let mut probe = Probe::new(preset, 1);
         let bank = probe.bank(0, 0, 0);

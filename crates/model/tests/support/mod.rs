@@ -1,6 +1,8 @@
 //! A feed written by hand: instructions as assembler bytes, and the lines that they touch.
 #![allow(dead_code)] // each test file uses its part
 
+pub mod stream;
+
 use cxlab_access::{Keep, Phase};
 use cxlab_kernel::Time;
 use cxlab_model::addr::Hpa;

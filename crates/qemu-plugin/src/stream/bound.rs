@@ -29,11 +29,16 @@ impl Bound {
 
     /// How much of an idle span passes before a bound ends the run, where timed stretches have come to `timed_ps`.
     pub fn idle(&mut self, span_ps: u64, timed_ps: u64) -> u64 {
-        let of_time = self.bounds.until_ps.map(|until_ps| until_ps.saturating_sub(timed_ps + self.untimed_ps));
-        let of_idle = self.bounds.until_idle_ps.map(|until_ps| until_ps.saturating_sub(self.idle_ps));
-        let span_ps = [of_time, of_idle].into_iter().flatten().fold(span_ps, u64::min);
+        let span_ps = self.cut(span_ps, timed_ps);
         self.idle_ps += span_ps;
         span_ps
+    }
+
+    /// The same of a span that may end before.
+    pub fn cut(&self, span_ps: u64, timed_ps: u64) -> u64 {
+        let of_time = self.bounds.until_ps.map(|until_ps| until_ps.saturating_sub(timed_ps + self.untimed_ps));
+        let of_idle = self.bounds.until_idle_ps.map(|until_ps| until_ps.saturating_sub(self.idle_ps));
+        [of_time, of_idle].into_iter().flatten().fold(span_ps, u64::min)
     }
 
     /// Whether the run ends, where timed stretches have come to `timed_ps`.

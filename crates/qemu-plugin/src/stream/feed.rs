@@ -15,6 +15,7 @@ use cxlab_access::{BlockId, Marker, Page, Record, Vcpu};
 use super::block::BlockData;
 use super::link::Link;
 use super::sync::{LAG, LAG_OF_SEVERAL, Syncs};
+use crate::disk::{self, Asked, Direction};
 use crate::mode::{self, Mode};
 use crate::pages::{News, Pages};
 use crate::qemu::{self, BigLock};
@@ -41,6 +42,9 @@ pub struct Feed {
     last: [Option<(u16, u64)>; 2],
     /// translations that the model knows
     pages: Pages,
+    /// requests to the disk that the model's drive has done, by its latest answer, and of these, those answered
+    drive_done: u64,
+    answered: u64,
 }
 
 impl Feed {
@@ -57,6 +61,8 @@ impl Feed {
             offset_ps: 0,
             last: [None; 2],
             pages: Pages::new(turns::vcpus()),
+            drive_done: 0,
+            answered: 0,
         }
     }
 
@@ -208,7 +214,8 @@ impl Feed {
         self.publish();
         if let Some(awaited) = self.syncs[vcpu].awaits(lag) {
             match self.link.wait(Reply::Sync(Vcpu::new(vcpu)), awaited) {
-                Told::Time(ps) => {
+                Told::Time { ps, done } => {
+                    self.drive_done = self.drive_done.max(done);
                     let pace_ps = self.turns.synced(vcpu, awaited, ps);
                     self.syncs[vcpu].follow(pace_ps);
                     self.show(ps);
@@ -218,6 +225,9 @@ impl Feed {
         }
         self.syncs[vcpu].begin();
         clock::run_due_timers(vcpu);
+        if self.has_news_of_disk() {
+            self.answer_disk(&BigLock::take());
+        }
         // One that has been woken by somebody else gets its turn.
         if turns::any_woken() {
             qemu::end_turn(vcpu);
@@ -292,7 +302,10 @@ impl Feed {
         self.clock_reads += 1;
         self.push(vcpu, Record::ClockRead { instruction, sequence: self.clock_reads });
         let ps = match self.link.wait(Reply::Clock, self.clock_reads) {
-            Told::Time(ps) => ps,
+            Told::Time { ps, done } => {
+                self.drive_done = self.drive_done.max(done);
+                ps
+            }
             Told::Later(behind) => {
                 self.turns.step_back(vcpu, behind);
                 return false;
@@ -308,9 +321,31 @@ impl Feed {
     pub fn settle(&mut self, vcpu: usize) {
         self.clock_reads += 1;
         self.push(vcpu, Record::Settle { sequence: self.clock_reads });
-        if let Told::Time(ps) = self.link.wait(Reply::Clock, self.clock_reads) {
+        if let Told::Time { ps, done } = self.link.wait(Reply::Clock, self.clock_reads) {
+            self.drive_done = self.drive_done.max(done);
             self.answered(vcpu, ps);
         }
+    }
+
+    /// Whether the drive has done requests that the guest has no answer to.
+    pub fn has_news_of_disk(&self) -> bool {
+        self.drive_done > self.answered
+    }
+
+    /// Answer what the drive has done: whether the guest waited for any of it.
+    pub fn answer_disk(&mut self, lock: &BigLock) -> bool {
+        let numbers: Vec<u32> = (self.answered..self.drive_done).map(|before| self.link.done(before)).collect();
+        self.answered = self.drive_done;
+        disk::answer(&numbers, lock)
+    }
+
+    /// The guest has asked its disk, and goes on.
+    pub fn ask_disk(&mut self, vcpu: usize, asked: &Asked) {
+        let Asked { number, from, segments, .. } = asked;
+        let write = asked.direction == Direction::Write;
+        let record = Record::Disk { number: *number, write, segments: segments.len() as u16, from: *from };
+        let bytes: Vec<u8> = segments.iter().flat_map(|segment| segment.to_bytes()).collect();
+        self.link.define(Vcpu::new(vcpu), record, &bytes);
     }
 
     /// The model has answered a question of this moment.
@@ -328,6 +363,17 @@ impl Feed {
         self.turns.idle(speaker, until_ps);
         self.show(until_ps);
         idle_ps
+    }
+
+    /// No vCPU has anything to do before the guest's time `until_ps`, or before the drive has done something: how long that
+    /// is for the model [ps].
+    pub fn rest(&mut self, until_ps: u64) -> u64 {
+        let (until_ps, before_ps) = (until_ps - self.offset_ps, self.model_ps);
+        let speaker = turns::speaker();
+        self.push(speaker, Record::Rest { until_ps, done: self.answered as u32 });
+        self.settle(speaker);
+        self.turns.idle(speaker, self.model_ps);
+        self.model_ps - before_ps
     }
 
     /// The vCPU waits for an interrupt.

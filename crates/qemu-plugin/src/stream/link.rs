@@ -97,6 +97,11 @@ impl Link {
         or_quit(self.producer.wait_for(reply, sequence, peer))
     }
 
+    /// The number of the request that the drive has done after `before` others.
+    pub fn done(&self, before: u64) -> u32 {
+        self.producer.header().done(before)
+    }
+
     /// Nothing more will come.
     pub fn end(&mut self, speaker: usize) {
         if self.peer.is_some() && !std::mem::replace(&mut self.ended, true) {

@@ -108,6 +108,8 @@ class SetUp:
     date: float
     #: of options
     settings: Mapping[str, Any] = field(default_factory=dict)
+    #: the machine stands still at the text that detail would begin with
+    checkpoint: bool = False
 
 
 def _size(size: tuple[int, int]) -> dict[str, int]:
@@ -141,6 +143,7 @@ def run_file(program: Program, stdin: Input, set_up: SetUp) -> bytes:
         "swap": set_up.swap,
         "terminal": None if set_up.terminal is None else _size(set_up.terminal),
         "date": int(set_up.date),
+        "checkpoint": set_up.checkpoint,
         **set_up.settings,
     }
     return json.dumps(run).encode()

@@ -19,15 +19,17 @@ Not kept out: the CPU time that a process takes, and how much it writes where it
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Protocol
 
+from cxlab.error import HostRefuses
 from cxlab.run.errors import BadRequest, NoJail
 from cxlab.run.host import memory_file
 from cxlab.run.options.confinement import Mode
@@ -48,6 +50,8 @@ INTERFACES = frozenset(
 #: Where QEMU finds what the guest is to see.
 SHARE = Path("/run/share")
 NAMESPACES = ("--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
+#: Of a host that has no room, no memory, no descriptor or no process left.
+SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 RIGHTS = ("--cap-drop", "ALL", "--die-with-parent", "--as-pid-1", "--clearenv")
 
 
@@ -70,7 +74,9 @@ class Room(Protocol):
         """Where the process finds the tree that the guest is to see."""
         ...
 
-    def command(self, arguments: Sequence[str], folder: Path, information: int) -> list[str]:
+    def command(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], information: int
+    ) -> list[str]:
         """The command that starts the process in ``folder``; its number goes to ``information``."""
         ...
 
@@ -109,6 +115,7 @@ def find(mode: Mode, hide: Sequence[Path] = ()) -> Confinement:
     Raises:
         NoJail: ``mode`` requires a jail, or paths are to be hidden, and there is none.
         BadRequest: a path to hide is not there, or is all there is.
+        HostRefuses: the host has too little left to make one.
 
     """
     hidden = tuple(_existing(path) for path in hide)
@@ -157,7 +164,17 @@ def _namespaces(program: str) -> tuple[str, ...]:
         if done.returncode == 0:
             return namespaces
         said = done.stderr.strip()
+        _refuse_shortage(said)
     raise NoJail(f"this host allows no namespaces: {said}")
+
+
+def _refuse_shortage(said: str) -> None:
+    """A host that is short of something may well allow a jail: no run begins without one for that."""
+    if said.endswith(tuple(os.strerror(number) for number in SHORTAGES)):
+        raise HostRefuses(
+            f"the jail of QEMU and the model could not be made: {said}. Free what is short; --jail off runs "
+            "without a jail"
+        )
 
 
 def _existing(path: Path) -> Path:
@@ -185,7 +202,9 @@ class _OpenRoom:
     def share(self) -> Path:
         return Path("/")
 
-    def command(self, arguments: Sequence[str], folder: Path, information: int) -> list[str]:
+    def command(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], information: int
+    ) -> list[str]:
         return list(arguments)
 
 
@@ -215,7 +234,9 @@ class _JailRoom:
         self._shares = True
         return SHARE
 
-    def command(self, arguments: Sequence[str], folder: Path, information: int) -> list[str]:
+    def command(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], information: int
+    ) -> list[str]:
         tree = [*_tree(Path("/"), self.jail.hidden), "--proc", "/proc"]
         for device in DEVICES:
             tree += ["--dev-bind", device, device]
@@ -224,8 +245,9 @@ class _JailRoom:
         where = (
             ["--ro-bind-try", str(folder), str(folder), "--chdir", str(folder)] if folder != Path("/") else []
         )
+        variables = [word for name, value in environment.items() for word in ("--setenv", name, value)]
         return [
-            *(self.jail.program, *self.jail.namespaces, *RIGHTS, "--info-fd", str(information)),
+            *(self.jail.program, *self.jail.namespaces, *RIGHTS, *variables, "--info-fd", str(information)),
             *(*tree, *where, *self._given, *_closed(tree), "--", *arguments),
         ]
 

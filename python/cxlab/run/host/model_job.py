@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,10 @@ def environment() -> dict[str, str]:
     """Its variables: where Python finds this package, if somebody had to say."""
     path = os.environ.get("PYTHONPATH")
     return {} if path is None else {"PYTHONPATH": path}
+
+
+#: The supervisor ends the model, by SIGTERM. Any other end would be no whole answer.
+IGNORED = (signal.SIGINT, signal.SIGHUP)
 
 
 class JobPipe:

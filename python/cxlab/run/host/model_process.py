@@ -8,7 +8,6 @@ It reads one line from standard input, the job (JSON: see `cxlab.run.host.superv
 from __future__ import annotations
 
 import json
-import signal
 import sys
 
 from cxlab import model
@@ -17,9 +16,6 @@ from cxlab.error import NotBuilt, RefusedByModel
 
 def main() -> int:
     """Serve one job; an empty input means that the guest never came up."""
-    # The supervisor ends it, by SIGTERM. Any other end would be no whole answer.
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     job = sys.stdin.readline()
     if not job:
         return 0

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from cxlab import lifeline
 from cxlab.run.host.jail import Room
 
 #: linux/prctl.h
-PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVS = 38
 _LIBC = ctypes.CDLL(None, use_errno=True)
 #: What bwrap adds to a signal's number in its exit status, as a shell does.
@@ -75,21 +75,25 @@ class Process:
         folder: Path = Path("/"),
         environment: Mapping[str, str] | None = None,
         limits: Limits | None = None,
+        ignored: Sequence[int] = (),
     ) -> Process:
-        """Start ``arguments`` in ``room``; the descriptors ``inherit`` keep their numbers."""
+        """Start ``arguments`` in ``room``; the descriptors ``inherit`` keep their numbers.
+
+        The signals ``ignored`` are so from its first instruction on.
+        """
         supervisor = os.getpid()
-        bounds = limits or Limits()
+        bounds, variables = limits or Limits(), dict(environment or {})
 
         def bind() -> None:
-            _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            lifeline.die_with(supervisor)
             _LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
             bounds.apply()
-            if os.getppid() != supervisor:
-                os._exit(1)
+            for number in ignored:
+                signal.signal(number, signal.SIG_IGN)
 
         information, write_end = os.pipe()
         try:
-            command = room.command(arguments, folder, write_end)
+            command = room.command(arguments, folder, variables, write_end)
             popen = subprocess.Popen(
                 command,
                 stdin=stdin,
@@ -99,7 +103,7 @@ class Process:
                 start_new_session=True,
                 preexec_fn=bind,
                 cwd=folder,
-                env=dict(environment or {}),
+                env=variables,
             )
         finally:
             os.close(write_end)

@@ -11,15 +11,16 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from cxlab import model
 from cxlab.border import RunResult
 from cxlab.error import MachineError
-from cxlab.run.errors import SavedBootDamaged, Stalled
+from cxlab.run.errors import CheckpointRefused, SavedBootDamaged, Stalled
 from cxlab.run.guest import artefacts
 from cxlab.run.guest import protocol as guest
-from cxlab.run.host import early_end, memory_file, model_job, qemu, saved_boot, swap
+from cxlab.run.host import checkpointing, early_end, memory_file, model_job, qemu, saved_boot, swap
 from cxlab.run.host.jail import Confinement, Room
 from cxlab.run.host.output_files import OutputFiles
 from cxlab.run.host.ports import LifePipe, Ports
@@ -99,14 +100,19 @@ class Processes:
             share=room.share(),
             keep=None if request.keep is None else room.writes(request.keep),
             plugin=plugin,
-            swap=None if self.swap is None else self.swap.descriptors,
+            swap=None if self.swap is None else self.swap.ends,
             topology=request.topology,
             processor=request.effect.processor,
         )
-        state = self._saved_boot(command, confinement)
+        state = self._begins_at_checkpoint()
+        if request.checkpoint is not None:
+            # Linux has been told of that machine; the model is told of the run's own.
+            command = replace(command, machine=request.checkpoint.about.machine)
+        else:
+            state = self._saved_boot(command, confinement)
         if state is not None:
             command = state.begins(command)
-        files = [self.run_file.fileno(), *(() if self.swap is None else self.swap.descriptors)]
+        files = [self.run_file.fileno(), *(() if self.swap is None else self.swap.ends.all())]
         if state is not None:
             files.append(state.descriptor)
         ring = [] if self.ring is None else [self.ring, self.model_lives.read_end]
@@ -122,6 +128,14 @@ class Processes:
             )
         self.ports.close_qemu_ends()
         return self.qemu
+
+    def _begins_at_checkpoint(self) -> saved_boot.State | None:
+        """The state of the checkpoint, if the run begins at one."""
+        begun = self.request.checkpoint
+        if begun is None:
+            return None
+        self.state = self.resources.enter_context(checkpointing.state_of(begun))
+        return self.state
 
     def _saved_boot(self, command: qemu.Command, confinement: Confinement) -> saved_boot.State | None:
         """Where Linux is up already, unless this machine has to boot."""
@@ -148,6 +162,7 @@ class Processes:
             inherit=[*self.inherited.all(), self.model_lives.write_end],
             folder=Path.cwd(),
             environment=model_job.environment(),
+            ignored=model_job.IGNORED,
         )
         return self.model
 
@@ -172,6 +187,10 @@ class Processes:
     def _run(self, room: Room, stdin: guest.Input, terminal: tuple[int, int] | None) -> Path:
         """What init is to run."""
         request = self.request
+        if request.checkpoint is not None:
+            self.run_file.write(checkpointing.start_file(request.checkpoint, request))
+            self.run_file.flush()
+            return room.reads_memory(self.run_file)
         set_up = guest.SetUp(
             regions=request.topology.plan(),
             swap=request.swap_bytes is not None,
@@ -199,12 +218,18 @@ class Processes:
             path=path,
             ring=self.ring,
             model=self.model_lives.read_end,
-            detail=request.detail if request.bounds.from_output is None else "output",
+            detail=self._detail(),
             idle="pace" if typed else "jump",
             counters=qemu.port_number(qemu.COUNTERS) if steers else None,
             control=qemu.port_number(qemu.CONTROL) if request.bounds.in_time else None,
             settings=request.effect.plugin,
         )
+
+    def _detail(self) -> str:
+        """What the plugin begins detail at: behind a checkpoint init says where, as it does behind a text."""
+        detail, from_output = self.request.detail, self.request.bounds.from_output is not None
+        begun = self.request.checkpoint is not None
+        return "output" if from_output or (begun and detail == "all") else detail
 
     def send_job(self, event: guest.Ready) -> None:
         """The guest is ready: the model is told of the run."""
@@ -222,6 +247,11 @@ class Processes:
         why = early_end.of_qemu(code, self.directory.console, self.qemu_said)
         if self.state is None or not early_end.could_not_load(self.qemu_said):
             return why
+        if self.request.checkpoint is not None:
+            begun = self.request.checkpoint
+            return CheckpointRefused(
+                f"the checkpoint {begun.name} could not be loaded. {begun.anew()}. {why}"
+            )
         self.state.forget()
         return SavedBootDamaged(
             f"the state of Linux in {self.state.folder} could not be loaded, and was removed: run again, "

@@ -4,8 +4,8 @@
 
     cxlab: running, 12 s, 14.2 M instructions, 1.18 M/s, simulated 0.011 s, 1,100 times slower than real
 
-Where the end is known (of a trace, with --until, after a run of the same program), the line says how much
-is done and how long the rest takes too:
+Of a sampled run, simulated time is what its windows tell. Where the end is known (of a trace, with --until,
+after a run of the same program), the line says how much is done and how long the rest takes too:
 
     cxlab: replaying, 12 s, ..., 1,100 times slower than real, 41 % of the trace, about 17 seconds left
 """
@@ -74,6 +74,8 @@ class _Work:
     at: float = 0.0
     #: between the first one and the last, without waiting for a region of detail
     host_seconds: float = 0.0
+    #: the first simulated time that was said, and the host's seconds until then
+    timed: tuple[float, float] | None = None
 
     def learn(self, so_far: SoFar, now: float) -> None:
         """Take a report."""
@@ -83,6 +85,8 @@ class _Work:
             self.first = so_far
         elif _all(so_far.instructions) - _all(self.last.instructions) >= WORKING:
             self.host_seconds += now - self.at
+        if self.timed is None and so_far.simulated_seconds is not None:
+            self.timed = so_far.simulated_seconds, self.host_seconds
         self.last, self.at = so_far, now
 
     def text(self, goal: Goal | None) -> str:
@@ -93,17 +97,19 @@ class _Work:
         text = f", {executed / 1e6:.1f} M instructions"
         if self.host_seconds > 0:
             speed = (executed - _all(self.first.instructions)) / self.host_seconds
-            text += f", {speed / 1e6:.2f} M/s{self._slowdown(self.first, self.last)}"
+            text += f", {speed / 1e6:.2f} M/s{self._slowdown(self.last)}"
         return text + self._left(self.first, self.last, goal)
 
-    def _slowdown(self, first: SoFar, last: SoFar) -> str:
-        if first.simulated_seconds is None or last.simulated_seconds is None:
+    def _slowdown(self, last: SoFar) -> str:
+        if self.timed is None or last.simulated_seconds is None:
             return ""
-        seconds = last.simulated_seconds - first.simulated_seconds
+        begun, before = self.timed
+        seconds = last.simulated_seconds - begun
         if seconds <= 0:
             return ""
-        slower = self.host_seconds / seconds
-        return f", simulated {last.simulated_seconds:.3f} s, {slower:,.0f} times slower than real"
+        about = "about " if last.sampled else ""
+        slower = f"{(self.host_seconds - before) / seconds:,.0f} times slower than real"
+        return f", simulated {about}{last.simulated_seconds:.3f} s, {about}{slower}"
 
     def _left(self, first: SoFar, last: SoFar, goal: Goal | None) -> str:
         """How much is done, and how long the rest takes at the speed so far."""

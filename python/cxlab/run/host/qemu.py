@@ -6,7 +6,6 @@ hmat-lb, fsdev, virtserialport), and measurements that the tests repeat.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -18,6 +17,7 @@ from cxlab.run.errors import QemuMissing, QemuVersion
 from cxlab.run.guest import protocol as guest
 from cxlab.run.host import cpuid
 from cxlab.run.host.process import Limits
+from cxlab.run.host.swap import Ends
 from cxlab.run.machine import Machine
 from cxlab.run.size import MIB
 from cxlab.run.topology import Topology
@@ -27,11 +27,7 @@ PROGRAM = "qemu-system-x86_64"
 LARGEST_ENTRY = 65534
 #: The plugin replaces parts of the accelerator's table of functions. It knows where they are in these series:
 #: crates/qemu-plugin/src/series.rs.
-KNOWN = ("10.0",)
-#: The plugin knows these too, but a few tests fail with them: docs/decisions/qemu-series.md.
-TRIED = ("11.1",)
-#: Names a series of `TRIED` that is to be taken.
-TRY = "CXLAB_TRY_QEMU"
+KNOWN = ("10.0", "11.1")
 WANTED = " or ".join(f"{series}.x" for series in KNOWN)
 HOW_TO_GET = (
     "Debian 13 has it: sudo apt-get install qemu-system-x86. Debian 12 has it in bookworm-backports: "
@@ -45,6 +41,9 @@ OWN_BYTES = 16 << 30
 #: Ports of the guest, in the order of their numbers on the bus: crates/guest-init/src/port.rs.
 CONTROL = "control"
 PORTS = (CONTROL, "stdin", "stdout", "stderr")
+#: Requests to the disk that the guest may have under way. `MOST_SEGMENTS` of
+#: crates/qemu-plugin/src/disk/control.rs follows from it.
+DISK_QUEUE = 256
 #: QEMU's name of a machine's state.
 STATE_SET = 2
 STATE_URI = f"file:/dev/fdset/{STATE_SET}"
@@ -115,12 +114,8 @@ def check_version() -> str:
 
     """
     here = version()
-    series = here.rpartition(".")[0]
-    if series not in KNOWN and not (series in TRIED and os.environ.get(TRY) == series):
-        trial = f". {TRY}={series} takes it all the same, with results that are not trusted yet"
-        raise QemuVersion(
-            f"QEMU {here} was found, {WANTED} is wanted. {HOW_TO_GET}{trial if series in TRIED else ''}"
-        )
+    if here.rpartition(".")[0] not in KNOWN:
+        raise QemuVersion(f"QEMU {here} was found, {WANTED} is wanted. {HOW_TO_GET}")
     return here
 
 
@@ -189,8 +184,8 @@ class Command:
     #: the guest may write here, if anywhere
     keep: Path | None = None
     plugin: Plugin | None = None
-    #: descriptors of the disk for swap: to read and write, and to read
-    swap: tuple[int, int] | None = None
+    #: descriptors of the disk for swap
+    swap: Ends | None = None
     #: devices of the CXL nodes; a node without one is firmware's
     topology: Topology = field(default_factory=Topology)
     #: features of the processor, as ``key=value``
@@ -317,14 +312,10 @@ class Command:
     def _swap(self) -> list[str]:
         if self.swap is None:
             return []
-        settings = {"if": "none", "id": "swap", "format": "raw", "cache": "unsafe", "file.locking": "off"}
+        queue = {"num-queues": 1, "queue-size": DISK_QUEUE}
         return [
-            # QEMU looks for a descriptor of the mode that it wants: it opens the disk read-only first.
-            *(part for fd in self.swap for part in ("-add-fd", f"fd={fd},set=1")),
-            *("-drive", ",".join([*(f"{k}={v}" for k, v in settings.items()), "file=/dev/fdset/1"])),
-            "-device",
-            # One queue, served in the vCPU's thread: crates/qemu-plugin/src/device.rs looks at it.
-            _option("virtio-blk-pci", bus="pcie.0", drive="swap", **{"num-queues": 1, "ioeventfd": "off"}),
+            *("-chardev", _option("socket", id="swap", fd=self.swap.device)),
+            *("-device", _option("vhost-user-blk-pci", bus="pcie.0", chardev="swap", **queue)),
         ]
 
     def _ports(self) -> list[str]:
@@ -367,6 +358,8 @@ class Command:
             settings["control"] = self.plugin.control
         if self.plugin.boot is not None:
             settings["boot"] = self.plugin.boot
+        if self.swap is not None:
+            settings["disk"] = f"{self.swap.plugin}:{self.swap.file}"
         own = _option(str(self.plugin.path).replace(",", ",,"), **settings)
         answers = cpuid.answers(self.machine.processor, self.machine.cores)
         told = (f"cpuid={answer}" for answer in answers)

@@ -12,6 +12,7 @@ import selectors
 import signal
 from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -89,6 +90,7 @@ def run(
             inherit=[reports.write_end, *(file.fileno() for file in (drawn, kept) if file is not None)],
             folder=Path.cwd(),
             environment=model_job.environment(),
+            ignored=model_job.IGNORED,
         )
         asked.send(json.dumps(job).encode() + b"\n")
         try:
@@ -97,15 +99,27 @@ def run(
             progress.hide()
             process.signal(signal.SIGKILL)
             code = process.wait()
-        answer = memory_file.last_json(result)
-        if "error" in answer:
-            raise ModelError(answer["error"]["code"], answer["error"]["message"])
-        if "summary" not in answer:
-            raise ModelDied(f"the model ended with status {code}: {memory_file.tail(said)}")
+        summary = _summary(result, said, code)
         for file in (drawn, kept):
             if file is not None:
                 file.commit()
-        return model.run_result(answer["summary"])
+        return summary
+
+
+def _summary(result: IO[bytes], said: IO[bytes], code: int) -> RunResult:
+    """What the model's process has left.
+
+    Raises:
+        ModelError: it refused the job.
+        ModelDied: it left nothing.
+
+    """
+    answer = memory_file.last_json(result)
+    if "error" in answer:
+        raise ModelError(answer["error"]["code"], answer["error"]["message"])
+    if "summary" not in answer:
+        raise ModelDied(f"the model ended with status {code}: {memory_file.tail(said)}")
+    return model.run_result(answer["summary"])
 
 
 class _Reports:

@@ -111,7 +111,7 @@ class _Session:
         self.log: LogPort | None = None
         if request.steering is not None:
             self.log = LogPort(self.ports[qemu.CAPTION_LOG], request.steering)
-        self.input = standard_input.classify()
+        self.input = guest.NullInput() if request.checkpoint is not None else standard_input.classify()
         self.stream: InputStream | None = None
         self.terminal = RawTerminal() if request.terminal else None
 

@@ -1,20 +1,38 @@
 """A disk for the guest's swap: a file without a name in the run's folder, as large as what is swapped out.
 
-What a request to it costs in simulated time: crates/qemu-plugin/src/device.rs. Source of the header: Linux,
-include/linux/swap.h (union swap_header), version 1, as mkswap(8) writes it.
+QEMU's device is `vhost-user-blk`. The plugin is the other end of its socket, serves what the guest asks
+for, and answers when the machine's drive has done it: crates/qemu-plugin/src/disk.rs. Source of the header:
+Linux, include/linux/swap.h (union swap_header), version 1, as mkswap(8) writes it.
 """
 
 from __future__ import annotations
 
-import os
+import socket
 import struct
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 PAGE = 4096
 #: Behind the 1024 bytes that belong to a boot loader.
 HEADER_AT = 1024
 SIGNATURE = b"SWAPSPACE2"
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Descriptors of a disk, all of which QEMU inherits."""
+
+    #: the socket's end of QEMU's device
+    device: int
+    #: its other end, the plugin's
+    plugin: int
+    #: the file with the data
+    file: int
+
+    def all(self) -> tuple[int, int, int]:
+        """Each of them."""
+        return (self.device, self.plugin, self.file)
 
 
 class Disk:
@@ -30,10 +48,8 @@ class Disk:
         self._file.seek(PAGE - len(SIGNATURE))
         self._file.write(SIGNATURE)
         self._file.flush()
-        writable = self._file.fileno()
-        self._readable = os.open(f"/proc/self/fd/{writable}", os.O_RDONLY | os.O_CLOEXEC)
-        #: to read and write, and to read
-        self.descriptors = (writable, self._readable)
+        self._device, self._plugin = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.ends = Ends(self._device.fileno(), self._plugin.fileno(), self._file.fileno())
 
     def __enter__(self) -> Disk:
         """Nothing to do."""
@@ -41,5 +57,6 @@ class Disk:
 
     def __exit__(self, *_: object) -> None:
         """Drop the disk."""
-        os.close(self._readable)
+        self._device.close()
+        self._plugin.close()
         self._file.close()

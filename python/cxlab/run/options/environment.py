@@ -24,6 +24,9 @@ ENV_PASS: Option[tuple[str, ...]] = Option(
     "given. Repeatable.  Example: LD_LIBRARY_PATH",
     {"multiple": True, "metavar": "NAME"},
 )
+#: Bytes that each seed makes the environment longer: the stack begins elsewhere. Source: T. Mytkowicz et al.,
+#: Producing wrong data without doing anything obviously wrong, ASPLOS 2009.
+SEED_BYTES = 16
 
 
 def of(given: Given) -> dict[str, str]:
@@ -67,3 +70,8 @@ def of_root(given: Given) -> dict[str, str]:
     missing = [folder for folder in SEARCH_PATH.split(":") if folder not in values["PATH"].split(":")]
     path = ":".join([values["PATH"], *missing])
     return values | {"PATH": path, "HOME": "/root", "USER": "root", "LOGNAME": "root"}
+
+
+def of_seed(seed: int) -> dict[str, str]:
+    """The variable that makes the environment longer for each seed."""
+    return {"CXLAB_SEED": "." * (SEED_BYTES * seed)}

@@ -80,6 +80,14 @@ class Option(Generic[Value]):
         """The name of click's parameter."""
         return "option_" + self.flag.partition("/")[0].lstrip("-").replace("-", "_")
 
+    @property
+    def default(self) -> Any:
+        """The value where the option is not given."""
+        if self.settings.get("multiple"):
+            return ()
+        default = self.settings.get("default")
+        return False if default is None and self.settings.get("is_flag") else default
+
     def __call__(self, command: Command) -> Command:
         """Give a command the option."""
         return click.option(self.flag, self.key, help=self.help, **self.settings)(command)
@@ -98,6 +106,4 @@ class Given:
 
     def is_set(self, option: Option[Any]) -> bool:
         """Whether the value is another than the default."""
-        default = () if option.settings.get("multiple") else option.settings.get("default")
-        is_flag = option.settings.get("is_flag", False)
-        return bool(self.values[option.key] != (default if default is not None or not is_flag else False))
+        return bool(self.values[option.key] != option.default)

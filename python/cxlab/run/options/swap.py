@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from cxlab.run.errors import BadRequest
+from cxlab.run.machine import Machine
 from cxlab.run.options.option import Given, Option
 from cxlab.run.size import parse_bytes
 
-#: Simulated service time of a request (crates/qemu-plugin/src/device.rs) [us].
-SERVICE_US = 80
 OPTION: Option[str | None] = Option(
     "--swap",
-    f"Size of a swap disk whose requests take {SERVICE_US} us of simulated time.  [default: none]  "
+    "Size of a swap disk on the machine's drive, which serves it in simulated time.  [default: none]  "
     "Example: 4G",
     {"metavar": "SIZE"},
 )
 
 
-def size(given: Given) -> int | None:
-    """Of the disk [bytes]; None: there is none."""
+def size(given: Given, machine: Machine) -> int | None:
+    """Of the disk [bytes]; None: there is none.
+
+    Raises:
+        BadRequest: the machine has no drive.
+
+    """
     text = given[OPTION]
-    return None if text is None else parse_bytes(text)
+    if text is None:
+        return None
+    if machine.drive is None:
+        raise BadRequest(
+            f"--swap {text}: the machine {machine.name} has no drive for it. "
+            "Name one with --set drive=pm983, or in the machine's file"
+        )
+    return parse_bytes(text)

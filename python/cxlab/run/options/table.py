@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
@@ -73,6 +74,11 @@ GUEST: tuple[Option[Any], ...] = (
 AT_A_PROMPT: tuple[Option[Any], ...] = tuple(
     detail.AT_A_PROMPT if option is detail.DETAIL else option for option in GUEST
 )
+
+
+def with_defaults(values: Mapping[str, Any]) -> Given:
+    """The options of a command that declares some of them; the others have their defaults."""
+    return Given({option.key: option.default for option in GUEST} | dict(values))
 
 
 def declare(options: tuple[Option[Any], ...], command: Command) -> Command:

@@ -14,7 +14,6 @@ from typing import Any
 from cxlab import model
 from cxlab.run.guest import protocol as guest
 from cxlab.run.interruption import Interrupted
-from cxlab.run.options.swap import SERVICE_US
 from cxlab.run.request import Outcome, Request
 from cxlab.run.results import inputs
 
@@ -58,8 +57,9 @@ def config(request: Request, qemu_version: str) -> dict[str, Any]:
         "placement": request.program.placement.text,
         "memory_bytes": _memory(request),
         "cpus": request.cpus,
-        "swap": None if request.swap_bytes is None else _swap(request.swap_bytes),
+        "swap": None if request.swap_bytes is None else _swap(request),
         "detail": request.detail,
+        "checkpoint": None if request.checkpoint is None else request.checkpoint.name,
         **request.effect.config,
         "environment": {_text(k): _text(v) for k, v in request.program.environment.items()},
         "machine": request.machine.resolved,
@@ -81,8 +81,10 @@ def summary(request: Request, outcome: Outcome, qemu_version: str) -> dict[str, 
         "placement": request.program.placement.text,
         "memory_bytes": _memory(request),
         "cpus": request.cpus,
+        "swap": None if request.swap_bytes is None else _swap(request),
         "regions": [_region(request, region) for region in outcome.regions],
         "detail": request.detail,
+        "checkpoint": None if request.checkpoint is None else request.checkpoint.name,
         # Whether the run is complete is for us to say: QEMU, asked to end early, closes its stream in order.
         **_simulated(outcome),
         "host_seconds": {
@@ -137,8 +139,9 @@ def _region(request: Request, region: guest.Region) -> dict[str, Any]:
     return {"name": node, "managed": window.managed.value, **asdict(region)}
 
 
-def _swap(size: int) -> dict[str, int]:
-    return {"bytes": size, "service_us": SERVICE_US}
+def _swap(request: Request) -> dict[str, Any]:
+    """How large the disk is, and which drive is under it."""
+    return {"bytes": request.swap_bytes, "drive": request.machine.drive}
 
 
 def _memory(request: Request) -> dict[str, int]:

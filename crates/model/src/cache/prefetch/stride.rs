@@ -36,7 +36,8 @@ impl Strides {
     #[inline]
     pub fn loaded(&mut self, place: u64, line: Hpa) -> Wanted {
         let number = line.line_number();
-        let index = (place % self.table.len() as u64) as usize;
+        let rows = self.table.len();
+        let index = if rows.is_power_of_two() { place as usize & (rows - 1) } else { place as usize % rows };
         let seen = &mut self.table[index];
         if seen.place != place {
             *seen = Seen { place, last: number, ..Seen::default() };

@@ -54,6 +54,9 @@ impl<S: RecordSource> Guest<S> {
 
     pub(super) fn tell(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
         let mut begins = None;
+        for number in machine.take_drive_news() {
+            self.source.drive_done(number);
+        }
         for (index, reader) in self.readers.iter_mut().enumerate() {
             match reader.take_answer() {
                 None => {}
@@ -67,6 +70,11 @@ impl<S: RecordSource> Guest<S> {
                 }
                 Some(Given::Clock { sequence, ps }) => {
                     self.clock.answered = sequence;
+                    if std::mem::take(&mut self.rests)
+                        && let Some(windows) = &mut self.windows
+                    {
+                        windows.all_idle(Time::from_ps(ps.saturating_sub(self.committed_ps)));
+                    }
                     self.committed_ps = ps;
                     self.source.answer_clock(sequence, ps)?;
                 }

@@ -5,12 +5,18 @@
 use std::sync::Arc;
 
 use cxlab_access::record::RECORD_BYTES;
-use cxlab_access::{BlockId, Mapping, PageId, Record};
+use cxlab_access::{BlockId, Mapping, PageId, Record, Segment};
 
 use super::{Guest, RecordSource};
+use crate::addr::Hpa;
+use crate::drive::Command;
 use crate::error::ModelError;
 use crate::feed::Block;
 use crate::machine::Machine;
+use crate::mem::AccessKind;
+
+/// Bytes that one request to a disk may move.
+const MOST_BYTES: u64 = 1 << 30;
 
 impl<S: RecordSource> Guest<S> {
     /// A block or a page of which nothing was told before.
@@ -52,10 +58,32 @@ impl<S: RecordSource> Guest<S> {
         Ok(())
     }
 
-    /// The machine knows the pages that were read, and drops what they have replaced as soon as nothing names it.
-    pub(super) fn tell_pages(&mut self, machine: &mut Machine) {
+    /// What the guest asks its disk for.
+    pub(super) fn define_command(&mut self, record: Record) -> Result<(), ModelError> {
+        let payload = self.payload(record)?;
+        let Record::Disk { number, write, from, .. } = record else { unreachable!("{record:?} asks for nothing") };
+        let segments: Vec<_> = Segment::all_of(&payload).collect();
+        let fits = |segment: &Segment| (1..=MOST_BYTES).contains(&segment.length) && segment.physical < 1 << 52;
+        let bytes: u64 = segments.iter().filter(|segment| fits(segment)).map(|segment| segment.length).sum();
+        if segments.is_empty() || !segments.iter().all(fits) || bytes > MOST_BYTES || from >= 1 << 52 {
+            let cause = format!("{record:?} moves {segments:x?}; valid: 1 to {MOST_BYTES} bytes of memory");
+            return Err(ModelError::Stream { cause });
+        }
+        let segments: Vec<_> = segments.iter().map(|segment| (Hpa::new(segment.physical), segment.length)).collect();
+        let kind = if write { AccessKind::Write } else { AccessKind::Read };
+        self.new_commands.push((number, Command::new(kind, from, &segments)));
+        Ok(())
+    }
+
+    /// The machine knows the pages and the requests to the disk that were read. It drops pages that they have replaced as
+    /// soon as nothing names them.
+    pub(super) fn tell_machine(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
         machine.learn(self.new_pages.drain(..));
+        for (number, command) in self.new_commands.drain(..) {
+            machine.tell_drive(number, command)?;
+        }
         self.replaced.settle(&self.readers, machine);
+        Ok(())
     }
 
     fn define_block(&mut self, block: BlockId, pc: u64, code: &[u8]) -> Result<(), ModelError> {

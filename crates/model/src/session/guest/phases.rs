@@ -38,7 +38,7 @@ impl<S: RecordSource> Guest<S> {
                 Record::Cut { instruction } => self.warming.cut(index, instruction),
                 Record::Define { .. } | Record::Page { .. } => {
                     self.define(record)?;
-                    self.tell_pages(machine);
+                    self.tell_machine(machine)?;
                 }
                 Record::Invalidate { forget, .. } => {
                     if let Forget::Page(page) = forget {
@@ -85,6 +85,17 @@ impl<S: RecordSource> Guest<S> {
         }
         // Another span may follow this one at once.
         self.committed_ps = self.committed_ps.max(until_ps);
+        Ok(())
+    }
+}
+
+impl<S: RecordSource> Guest<S> {
+    /// All are idle until the drive has done something: the answer to the question behind it says how long.
+    pub(super) fn rest(&mut self, until_ps: u64) -> Result<(), ModelError> {
+        if until_ps > MOST_TIME.as_ps() {
+            return Err(too_long(until_ps));
+        }
+        self.rests = true;
         Ok(())
     }
 }

@@ -1,0 +1,106 @@
+//! The schedule: where the windows of a sampled run are.
+
+use crate::phase::{Keep, Phase};
+
+/// What a sampled run asks for, in guest instructions; of several processors, in nanoseconds of about their common time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    detail: u64,
+    warm: u64,
+    every: u64,
+    /// where the first window begins, below `every`
+    offset: u64,
+    /// draws the offset, and which windows are kept
+    seed: u64,
+    /// windows at most, an even number; `None` where there may be any number
+    pub(super) most: Option<u64>,
+}
+
+impl Schedule {
+    /// Windows of `detail` instructions, `warm` ahead of each in detail and not measured, one window in each `every`.
+    pub fn new(detail: u64, warm: u64, every: u64, seed: u64) -> Result<Schedule, String> {
+        if detail == 0 || detail.saturating_add(warm) > every {
+            return Err(format!(
+                "detail={detail}, warm={warm}, every={every}: a window has one instruction or more, and with what warms it \
+                 up it is no longer than what it stands for"
+            ));
+        }
+        Ok(Schedule { detail, warm, every, offset: mixed(seed) % every, seed, most: None })
+    }
+
+    /// Windows of `detail` instructions, one behind the other until there are `most`, then ever farther apart, with up to
+    /// `warm` ahead of each.
+    pub fn thinning(detail: u64, warm: u64, most: u64, seed: u64) -> Result<Schedule, String> {
+        if detail == 0 || most < 2 || !most.is_multiple_of(2) {
+            return Err(format!(
+                "detail={detail}, most={most}: a window has one instruction or more, and there is an even number of them"
+            ));
+        }
+        Ok(Schedule { detail, warm, every: detail, offset: 0, seed, most: Some(most) })
+    }
+
+    /// The windows lie twice as far apart: which of those so far are kept.
+    pub(super) fn thin(&mut self) -> Keep {
+        let odd = mixed(self.seed.wrapping_add(self.every)) & 1 == 1;
+        self.offset += if odd { self.every } else { 0 };
+        self.every *= 2;
+        if odd { Keep::Odd } else { Keep::Even }
+    }
+
+    /// The phase at an instruction of the region, and how many instructions of it are left.
+    #[must_use]
+    pub fn at(&self, position: u64) -> (Phase, u64) {
+        let since = (position + self.every - self.offset) % self.every;
+        let warming = self.every - self.warm.min(self.every - self.detail);
+        if since < self.detail {
+            (Phase::Measured, self.detail - since)
+        } else if since < warming {
+            (Phase::Warming, warming - since)
+        } else {
+            (Phase::Detailed, self.every - since)
+        }
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): neighbouring seeds give offsets that have nothing in common.
+fn mixed(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_come_once_in_each_period_with_what_warms_them_up_ahead() {
+        for seed in 0..50 {
+            let schedule = Schedule::new(10, 20, 100, seed).unwrap();
+            let phases: Vec<Phase> = (0..1000).map(|position| schedule.at(position).0).collect();
+            let of = |phase| phases.iter().filter(|is| **is == phase).count();
+            assert_eq!((of(Phase::Measured), of(Phase::Detailed), of(Phase::Warming)), (100, 200, 700));
+            for position in 1..1000 {
+                let (before, now) = (phases[position - 1], phases[position]);
+                assert!(now != Phase::Measured || before != Phase::Warming, "no window comes without its warm-up");
+            }
+        }
+    }
+
+    #[test]
+    fn seeds_spread_the_first_window_over_the_period() {
+        let offsets = (0..1000).map(|seed| Schedule::new(1, 0, 1000, seed).unwrap().offset);
+        let mean = offsets.sum::<u64>() as f64 / 1000.0;
+        // The mean of 1000 uniform draws has a standard deviation of 1000 / sqrt(12 x 1000) = 9.
+        assert!((mean - 500.0).abs() < 30.0, "{mean}");
+    }
+
+    #[test]
+    fn a_window_that_cannot_be_is_refused() {
+        assert!(Schedule::new(0, 0, 10, 1).is_err());
+        assert!(Schedule::new(6, 5, 10, 1).unwrap_err().contains("every=10"));
+        assert!(Schedule::new(u64::MAX, 5, 10, 1).is_err());
+        assert!(Schedule::thinning(10, 5, 3, 1).is_err() && Schedule::thinning(0, 5, 4, 1).is_err());
+    }
+}

@@ -1,0 +1,29 @@
+//! Events of a machine, and where the home agents put theirs.
+
+use cxlab_kernel::{EventQueue, Time};
+
+use crate::cxl::{Lanes, LinkRate};
+use crate::drive;
+use crate::fabric::{Due, WayId};
+use crate::home;
+use crate::request::CoreId;
+
+/// What happens next in a machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// a core goes on
+    Resume(CoreId),
+    Home(home::Event),
+    Fabric(Due),
+    /// the drive goes on
+    Drive(drive::Due),
+    /// the link at the root port of a way is trained anew
+    Retrain(WayId, Lanes, LinkRate),
+}
+
+impl home::Queue for EventQueue<Event> {
+    #[inline]
+    fn schedule(&mut self, at: Time, event: home::Event) {
+        EventQueue::schedule(self, at, Event::Home(event));
+    }
+}

@@ -1,0 +1,116 @@
+//! Joins the home agents to the fabric behind them, and to the cores that they snoop.
+//!
+//! ```text
+//!   home agent --enter--> fabric      the fabric stamps the request, and its end is the event Answered
+//!   home agent --snoop--> core
+//!   drive --enter--> fabric           the end of a line is an event of the drive
+//! ```
+
+use cxlab_kernel::{EventQueue, Key, Slab, Time};
+
+use super::event::Event;
+use super::shared::Shared;
+use crate::addr::Hpa;
+use crate::cache::Snoop;
+use crate::core::Core;
+use crate::drive;
+use crate::fabric::{Due, Fabric, WayId};
+use crate::home::{self, Home};
+use crate::mem::{Access, AccessKind, Driver, Extent, Stage, Tag};
+use crate::request::{CoreId, Request};
+
+/// What is around the home agents.
+pub(super) struct Around<'a> {
+    queue: &'a mut EventQueue<Event>,
+    fabric: &'a mut Fabric,
+    cores: &'a mut [Core],
+}
+
+impl home::Queue for Around<'_> {
+    #[inline]
+    fn schedule(&mut self, at: Time, event: home::Event) {
+        EventQueue::schedule(self.queue, at, Event::Home(event));
+    }
+}
+
+impl home::Around for Around<'_> {
+    fn enter(&mut self, now: Time, way: WayId, access: Access, extent: Extent, requests: &mut Slab<Request>) {
+        self.fabric.enter(now, way, access, extent, &mut Desk { queue: self.queue, requests });
+    }
+
+    fn snoop(&mut self, core: CoreId, line: Hpa, left: Snoop) -> Option<bool> {
+        self.cores[usize::from(core.0)].snoop(line, left)
+    }
+}
+
+/// Who drives the fabric: its events are the machine's, its stages and its ends those of requests.
+struct Desk<'a> {
+    queue: &'a mut EventQueue<Event>,
+    requests: &'a mut Slab<Request>,
+}
+
+impl Driver<Due> for Desk<'_> {
+    #[inline]
+    fn wake(&mut self, at: Time, wake: Due) {
+        self.queue.schedule(at, Event::Fabric(wake));
+    }
+
+    #[inline]
+    fn stamp(&mut self, tag: Tag, stage: Stage, at: Time) {
+        if tag.0 & OF_DRIVE == 0 {
+            self.requests[Key::from_index(tag.0)].stamp(stage, at);
+        }
+    }
+
+    #[inline]
+    fn done(&mut self, at: Time, tag: Tag) {
+        let event = match tag.0 & OF_DRIVE {
+            0 => Event::Home(home::Event::Answered(Key::from_index(tag.0))),
+            _ => Event::Drive(drive::Due::Line(Tag(tag.0 & !OF_DRIVE))),
+        };
+        self.queue.schedule(at, event);
+    }
+}
+
+/// Tells a line of the drive from a request of the home agents in a tag.
+const OF_DRIVE: u32 = 1 << 31;
+
+/// What is around the drive: its events are the machine's, its lines enter the fabric.
+struct AtDrive<'a> {
+    home: &'a mut Home,
+    fabric: &'a mut Fabric,
+    queue: &'a mut EventQueue<Event>,
+}
+
+impl drive::Around for AtDrive<'_> {
+    fn wake(&mut self, at: Time, due: drive::Due) {
+        self.queue.schedule(at, Event::Drive(due));
+    }
+
+    fn access(&mut self, now: Time, line: Hpa, kind: AccessKind, tag: Tag) {
+        let (way, dpa) = self.home.way_of(line);
+        let access = Access { dpa, kind, tag: Tag(tag.0 | OF_DRIVE) };
+        let mut desk = Desk { queue: self.queue, requests: self.home.requests_mut() };
+        self.fabric.enter(now, way, access, Extent::Line, &mut desk);
+    }
+}
+
+impl Shared {
+    /// The home agents, and what is around them.
+    pub(super) fn at_home<'a>(&'a mut self, cores: &'a mut [Core]) -> (&'a mut Home, Around<'a>) {
+        let Shared { queue, home, fabric, .. } = self;
+        (home, Around { queue, fabric, cores })
+    }
+
+    /// The drive goes on. The lines that memory has anew.
+    pub(super) fn step_drive(&mut self, now: Time, due: drive::Due) -> Vec<Hpa> {
+        let Shared { queue, home, fabric, drive, .. } = self;
+        let drive = drive.as_mut().expect("only a drive asks to be woken");
+        drive.step(now, due, &mut AtDrive { home, fabric, queue })
+    }
+
+    pub(super) fn step_fabric(&mut self, now: Time, due: Due) {
+        let Shared { queue, home, fabric, .. } = self;
+        fabric.wake(now, due, &mut Desk { queue, requests: home.requests_mut() });
+    }
+}

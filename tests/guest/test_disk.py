@@ -1,0 +1,129 @@
+"""The guest's disk in simulated time: programs run on while the drive works, and its requests overlap."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guests import Cxlab, Ran
+
+MIB = 1 << 20
+#: Of the program, more than DRAM has, so that what was touched before goes out.
+MORE = 300 * MIB
+OPTIONS = ["--memory", "dram=256M,cxl=256M", "--membind", "dram", "--swap", "512M"]
+PAGES = 50
+#: Samsung, PM983 specification rev. 1.0: a random read, typical [ns].
+READ_NS = 85_000
+#: Of 50 pages, those that Linux reads ahead, or has read for another, are no requests of their own.
+OWN_REQUESTS = 0.9
+
+
+def swap_in(programs: Path, folder: Path, *options: str) -> Ran:
+    """Bring pages back alone, with four threads, and beside a computation."""
+    return Cxlab(folder, "marker").run(
+        *(str(programs / "swap_in"), str(PAGES), str(MORE)), options=[*OPTIONS, *options]
+    )
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("trace") / "swap.trace"
+
+
+@pytest.fixture(scope="module")
+def ran(programs: Path, tmp_path_factory: pytest.TempPathFactory, trace: Path) -> Ran:
+    ran = swap_in(programs, tmp_path_factory.mktemp("disk"), "--record", str(trace))
+    assert ran.status == 0, ran.stderr
+    return ran
+
+
+def figures(ran: Ran) -> list[float]:
+    *ns, wrong = ran.stdout.split()
+    assert int(wrong) == 0
+    return [float(one) for one in ns]
+
+
+def drive(ran: Ran) -> dict[str, Any]:
+    """The drive's part of statistics.json."""
+    whole = json.loads((ran.out / "statistics.json").read_bytes())
+    [part] = [part for part in whole["parts"] if part["name"] == "drive"]
+    return {entry["name"]: entry["value"] for entry in part["statistics"]}
+
+
+def test_a_page_comes_back_after_a_read_of_the_drive(ran: Ran) -> None:
+    """Linux adds a few microseconds of its own."""
+    alone, *_ = figures(ran)
+    assert OWN_REQUESTS * READ_NS < alone / PAGES < READ_NS + 15_000
+    assert ran.summary["swap"]["drive"] == "pm983"
+
+
+def test_requests_of_several_threads_are_under_way_together(ran: Ran) -> None:
+    alone, together, *_ = figures(ran)
+    assert together < alone / 2
+
+
+def test_a_program_computes_while_its_pages_come(ran: Ran) -> None:
+    """One processor: with the disk's time in its own, both would take the sum."""
+    alone, _, computed, both = figures(ran)
+    assert both >= max(alone, computed)
+    assert both < max(alone, computed) + 0.2 * min(alone, computed)
+
+
+def test_the_drive_tells_what_it_did(ran: Ran) -> None:
+    told = drive(ran)
+    assert told["reads"] >= OWN_REQUESTS * 3 * PAGES
+    assert told["read_bytes"] % 4096 == 0 and told["read_bytes"] >= 4096 * told["reads"]
+    assert told["read_latency"]["min"] == pytest.approx(READ_NS, rel=0.01)
+
+
+def test_a_recording_answers_as_the_guest_did_and_takes_another_drive(ran: Ran, trace: Path) -> None:
+    seconds = {}
+    for part in ("v-nand-tlc", "z-nand"):
+        command = [
+            *(sys.executable, "-m", "cxlab"),
+            "replay",
+            "--set",
+            f"drive.flash.part={part}",
+            str(trace),
+        ]
+        done = subprocess.run(
+            [*command, "--json", f"{trace}.{part}"], check=False, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        seconds[part] = json.loads(Path(f"{trace}.{part}").read_bytes())["simulated_seconds"]
+    again = subprocess.run(
+        [sys.executable, "-m", "cxlab", "replay", str(trace)], check=False, capture_output=True, text=True
+    )
+    assert "all the same" in again.stdout + again.stderr
+    assert seconds["v-nand-tlc"] == ran.summary["simulated_seconds"]
+    # Z-NAND reads in 3 us, this TLC in 60.
+    requests = drive(ran)["reads"]
+    assert seconds["z-nand"] < seconds["v-nand-tlc"] - requests / 4 * 40e-6
+
+
+def test_two_processors_find_their_pages(programs: Path, tmp_path: Path) -> None:
+    ran = swap_in(programs, tmp_path, "--cpus", "2")
+    assert ran.status == 0, ran.stderr
+    alone, together, *_ = figures(ran)
+    assert OWN_REQUESTS * READ_NS < alone / PAGES < READ_NS + 20_000
+    assert together < 0.75 * alone
+
+
+def test_a_sampled_run_finds_its_pages(programs: Path, tmp_path: Path) -> None:
+    """Between windows a request takes a declared 80 us, and windows begin and end with requests under way."""
+    ran = swap_in(programs, tmp_path, "--sample", "detail=20k,warm=10k,every=200k")
+    assert ran.status == 0, ran.stderr
+    alone, *_ = figures(ran)
+    assert OWN_REQUESTS * 80_000 < alone / PAGES < READ_NS + 15_000
+
+
+def test_a_machine_without_a_drive_has_no_swap(tmp_path: Path) -> None:
+    machine = tmp_path / "bare.toml"
+    machine.write_text('based_on = "8468v-asic"\nwithout = ["drive"]\n')
+    ran = Cxlab(tmp_path).run("true", options=["--machine", str(machine), "--swap", "64M"])
+    assert ran.status != 0
+    assert "has no drive" in ran.stderr and "--set drive=pm983" in ran.stderr
