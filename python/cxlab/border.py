@@ -712,6 +712,15 @@ class ProcessSpec(TypedDict):
     order: Order
 
 
+class ProgressPipe(TypedDict):
+    """Where a replay tells how far it has come."""
+
+    #: descriptor of a pipe, inherited, for lines of `SoFar`; it never blocks
+    fd: int
+    #: between two lines [ms of the host]
+    every_ms: int
+
+
 class Recorded(TypedDict):
     """What a trace says of the run that it was recorded from."""
 
@@ -753,8 +762,7 @@ class ReplayJob(TypedDict):
     placement: NotRequired[list[tuple[str, int]] | None]
     #: what waits for memory, by instruction and data
     profile: NotRequired[OutputFile | None]
-    #: descriptor of a pipe, inherited, for a line of `SoFar` a few times a second; it never blocks
-    progress_fd: NotRequired[int | None]
+    progress: NotRequired[ProgressPipe | None]
 
 
 class Retraining(TypedDict):

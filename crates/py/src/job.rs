@@ -22,7 +22,7 @@ use cxlab_model::session::{Answers, Guest, Live, PageMap, Placed, Policy, Record
 use cxlab_model::summary::{self, Counters, Part, Sampling, Series, Summary};
 use cxlab_model::{Machine, MachineSpec, ModelError};
 
-use crate::so_far::{SoFar, Told};
+use crate::so_far::{ProgressPipe, SoFar, Told};
 
 /// Between two partial summaries.
 const PARTIAL_EVERY: Duration = Duration::from_secs(1);
@@ -162,9 +162,8 @@ pub struct ReplayJob {
     /// what waits for memory, by instruction and data
     #[serde(default)]
     profile: Option<Output>,
-    /// descriptor of a pipe, inherited, for a line of `SoFar` a few times a second; it never blocks
     #[serde(default)]
-    progress_fd: Option<i32>,
+    progress: Option<ProgressPipe>,
 }
 
 /// What the model says of a run.
@@ -326,7 +325,7 @@ fn replay_on<S: RecordSource>(
         machine.keep_profile();
     }
     let mut guest = Guest::new(source, recorded.cpus);
-    let mut told = job.progress_fd.map(Told::new);
+    let mut told = job.progress.as_ref().map(Told::new);
     if let Some(told) = &mut told {
         told.tell(&SoFar::of(&machine, &guest));
     }

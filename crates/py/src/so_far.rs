@@ -10,10 +10,7 @@ use cxlab_model::Machine;
 use cxlab_model::session::{Guest, RecordSource};
 use cxlab_model::summary::{Instructions, Summary};
 use schemars::JsonSchema;
-use serde::Serialize;
-
-/// Between two lines.
-const EVERY: Duration = Duration::from_millis(250);
+use serde::{Deserialize, Serialize};
 
 /// What a run has done so far.
 #[derive(Serialize, JsonSchema)]
@@ -46,21 +43,32 @@ impl SoFar {
     }
 }
 
+/// Where a replay tells how far it has come.
+#[derive(Deserialize, JsonSchema)]
+pub struct ProgressPipe {
+    /// descriptor of a pipe, inherited, for lines of `SoFar`; it never blocks
+    fd: i32,
+    /// between two lines [ms of the host]
+    every_ms: u32,
+}
+
 /// The pipe to whoever waits, and when it was last written to.
 pub struct Told {
     pipe: File,
+    every: Duration,
     at: Instant,
 }
 
 impl Told {
-    pub fn new(descriptor: i32) -> Told {
+    pub fn new(asked: &ProgressPipe) -> Told {
         // SAFETY: the supervisor passes a descriptor that stays open for as long as this process runs, and only we use it.
-        Told { pipe: unsafe { File::from_raw_fd(descriptor) }, at: Instant::now() }
+        let pipe = unsafe { File::from_raw_fd(asked.fd) };
+        Told { pipe, every: Duration::from_millis(asked.every_ms.into()), at: Instant::now() }
     }
 
     /// Tell how far the replay has come, if it is time to.
     pub fn look<S: RecordSource>(&mut self, machine: &Machine, guest: &Guest<S>) {
-        if self.at.elapsed() >= EVERY {
+        if self.at.elapsed() >= self.every {
             self.at = Instant::now();
             self.tell(&SoFar::of(machine, guest));
         }

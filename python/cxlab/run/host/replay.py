@@ -78,7 +78,7 @@ def run(
             "placement": placement,
             "sample": None if sample is None else sample.job(),
             "profile": None if kept is None else {"fd": kept.fileno(), "path": str(profile)},
-            "progress_fd": reports.write_end,
+            "progress": {"fd": reports.write_end, "every_ms": round(PERIOD * 1e3)},
         }
         asked = resources.enter_context(model_job.JobPipe())
         process = Process.start(
