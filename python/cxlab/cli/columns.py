@@ -180,7 +180,9 @@ class _Measurement:
         directory = self._directory(planned, seed)
         write_json(directory.config, summary.config(request, qemu_version))
         goal = None if earlier is None else Goal.of_earlier("column", earlier)
-        progress = Progress(directory.partial_summary, of=self._of(place, planned, seed), goal=goal)
+        of = self._of(place, planned, seed)
+        long = session.advice(self.given)
+        progress = Progress(directory.partial_summary, of=of, goal=goal, advice=long)
         with _outputs(directory.path) as outputs:
             outcome = supervisor.run(
                 replace(request, outputs=outputs), directory, self.jail, self.interruption, progress

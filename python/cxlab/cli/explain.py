@@ -21,9 +21,11 @@ from cxlab import model
 from cxlab.border import Part
 from cxlab.compare.parts import NODE_ROWS, ROWS, Kind
 from cxlab.error import Code, InputError, MachineError
+from cxlab.output import say
 
 #: Between them they have every kind of component: a CXL device, another socket.
 MACHINES = ("8468v-asic", "8468v-remote")
+OPTION = "an option of "
 #: How many words that look alike are listed.
 MOST_ALIKE = 5
 
@@ -111,7 +113,7 @@ def _options_of(group: click.Group, context: click.Context, path: str) -> Iterat
             if isinstance(option, click.Option) and option.help:
                 flag = next((flag for flag in option.opts if flag.startswith("--")), None)
                 if flag is not None:
-                    yield Meaning(flag, f"an option of `{path} {name}`", option.help)
+                    yield Meaning(flag, f"{OPTION}`{path} {name}`", option.help)
 
 
 def meanings(word: str) -> list[Meaning]:
@@ -146,6 +148,13 @@ def command(word: str) -> int:
     for meaning in meanings(word):
         said.setdefault((meaning.word, meaning.text), []).append(meaning.what)
     for (name, text), whats in said.items():
-        click.echo(f"{name}: {', '.join(whats)}")
-        click.echo(f"  {text}")
+        say(f"{name}: {_listed(whats)}", "  ")
+        say(text, "  ", first="  ")
     return 0
+
+
+def _listed(whats: list[str]) -> str:
+    """What a word is. Of commands, each is named after the same words."""
+    commands = [what.removeprefix(OPTION) for what in whats if what.startswith(OPTION)]
+    others = [what for what in whats if not what.startswith(OPTION)]
+    return ", ".join([*others, OPTION + ", ".join(commands)] if commands else others)

@@ -16,7 +16,7 @@ from cxlab.cli import session
 from cxlab.cli.output_file import json_option
 from cxlab.cli.repository import ROOT
 from cxlab.error import Code, InputError
-from cxlab.output import console, facts, table, write_json
+from cxlab.output import console, facts, say, table, write_json
 from cxlab.run.host import supervisor
 from cxlab.run.host.progress import Goal, Progress
 from cxlab.run.interruption import Interrupted, Interruption
@@ -91,8 +91,9 @@ def list_workloads(as_json: bool) -> None:
         ready = "no" if prepared.missing(workload) else "yes"
         shown.add_row(workload.name, workload.document.program, ready, workload.document.about)
     console().print(shown)
-    click.echo(
-        "not ready: `cxlab workload show NAME` says what is missing; `scripts/setup workloads` gets it"
+    say(
+        "If a workload is not ready, `cxlab workload show NAME` says what is missing, and "
+        "`scripts/setup workloads` gets it."
     )
 
 
@@ -114,7 +115,7 @@ def show(name: str) -> None:
     """Everything that workload.toml says."""
     workload = find(name)
     document, out = workload.document, console()
-    click.echo(workload.subject)
+    say(workload.subject, "  ")
     rows = facts()
     rows.add_row("folder", str(workload.folder))
     cpus = document.cpus if isinstance(document.cpus, int) else f"`{document.cpus}`"
@@ -138,7 +139,7 @@ def show(name: str) -> None:
     for key, measure in document.measures.items():
         shown.add_row(key, measure.unit, f"{measure.about}; better: {measure.better}")
     out.print(shown)
-    click.echo(f"What the result means. {' '.join(document.means.split())}")
+    say(f"What the result means. {' '.join(document.means.split())}")
 
 
 @command.command(

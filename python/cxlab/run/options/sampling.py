@@ -24,6 +24,11 @@ AUTO_DETAIL, AUTO_WARM, AUTO_MOST = 20_000, 60_000, 512
 #: Of several processors, in nanoseconds.
 TIMES = {"us": 10**3, "ms": 10**6}
 EXAMPLE_OF_SEVERAL = "detail=50us,warm=100us,every=5ms"
+#: Of a long run in full detail.
+ADVICE = (
+    f"If the program is much longer, end this run with ctrl-C and add --sample {AUTO}. "
+    "It times windows of the program only, and gives each figure its interval"
+)
 #: DEVIATIONS, SMP-7.
 NOT_SHOWN = (
     "intervals of several processors are not shown to hold. Where threads spin for locks, the time can be "
