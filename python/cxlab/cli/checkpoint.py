@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from cxlab.cli import session
+from cxlab.output import say
 from cxlab.run.errors import BadRequest
 from cxlab.run.guest import checkpoint
 from cxlab.run.host import checkpointing
@@ -74,12 +75,17 @@ def command(listed: bool, removed: bool, name: str | None, program: tuple[str, .
 
 
 def _list() -> None:
-    for name in checkpoint.names():
+    names = checkpoint.names()
+    for name in names:
         about = checkpoint.find(name).about
-        click.echo(
+        processors = f"{about.cpus} processor{'' if about.cpus == 1 else 's'}"
+        say(
             f"{name}: {' '.join(about.program.argv)}, at {about.text!r}; {about.machine.name}, "
-            f"{about.cpus} processors, {about.memory()}, {about.program.placement.text}"
+            f"{processors}, {about.memory()}, {about.program.placement.text}",
+            "  ",
         )
+    if not names:
+        say("There is no checkpoint. Example: cxlab checkpoint loaded --from-output ready -- ./server", "  ")
 
 
 def _make(name: str, program: tuple[str, ...], given: Given) -> int:

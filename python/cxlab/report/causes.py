@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from cxlab.compare import parts
 from cxlab.report.chart import Axis, Chart, stacks
 
 
@@ -17,13 +18,18 @@ def of_file(path: Path) -> Chart | None:
     """Draw a comparison. Another kind of file gives None."""
     try:
         document: Any = json.loads(path.read_bytes())
-        columns = {column["label"]: dict(column["because"]) for column in document["columns"]}
+        columns = {column["label"]: _named(column["because"]) for column in document["columns"]}
         slowdowns = {column["label"]: float(column["slowdown"]) for column in document["columns"]}
     except (ValueError, KeyError, TypeError, OSError):
         return None
     told = ", ".join(f"{label} {times:.2f} times" for label, times in slowdowns.items())
     alt = f"Time over the first column's: {told}. Each stack adds up to the slowdown less one."
     return stacks("Slowdown and its causes", alt, Axis("longer, in times of the first column"), columns)
+
+
+def _named(because: dict[str, float]) -> dict[str, float]:
+    """Parts by the names that tables give them."""
+    return {parts.label(part): share for part, share in because.items()}
 
 
 def in_folder(folder: Path) -> list[Chart]:
