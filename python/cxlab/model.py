@@ -191,14 +191,6 @@ def caption(job: CaptionJob, heard: Callable[[CaptionExecution], None]) -> Capti
         return msgspec.json.decode(_model.run_caption(json.dumps(job), tell), type=CaptionOutcome)
 
 
-def machine_figures(document: object) -> MachineFigures:
-    """A machine's figures from their JSON object, as config.json and sweep.json have it."""
-    try:
-        return msgspec.convert(document, type=MachineFigures)
-    except msgspec.ValidationError as error:
-        raise NotBuilt(f"these figures of a machine are of another version of CXLab ({error})") from None
-
-
 def run_result(document: object) -> RunResult:
     """A run's result from its JSON object; what a summary has beside it is left out."""
     try:

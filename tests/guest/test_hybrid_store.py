@@ -41,11 +41,14 @@ def test_what_was_acknowledged_before_a_kill_is_there_after_it(
             whole.truncate(int(BYTES))
         with log.open("wb") as out:
             writer = subprocess.Popen([hybrid_store, "write", file, BYTES, *sizes, str(KEYS)], stdout=out)
-        time.sleep(draws.uniform(0.05, 0.4))
+        while writer.poll() is None and log.read_bytes().count(b"safe") < 2 * KEYS:
+            time.sleep(0.005)
+        time.sleep(draws.uniform(0.0, 0.3))
         writer.send_signal(signal.SIGKILL)
         writer.wait()
         lines = [line.split() for line in log.read_text().rpartition("\n")[0].splitlines()]
         safe = {int(key): int(version) for word, key, version in lines if word == "safe"}
+        assert writer.returncode == -signal.SIGKILL, "it ended before it was killed"
         assert len(safe) > KEYS // 4, "it was killed before it had begun"
         # The last change may have been under way: then either version is right.
         word, key, version = lines[-1]

@@ -132,7 +132,7 @@ def test_the_model_hears_no_ctrl_c_from_its_start_on(
                 if Path(f"/proc/{pid}/comm").read_text().startswith("python"):
                     os.kill(pid, numbers[sent % len(numbers)])
                     sent += 1
-        time.sleep(0.005)
+        time.sleep(0.001)
     assert popen.stderr is not None
     said = popen.stderr.read().decode()
     assert (popen.returncode, sent > 20, "Traceback" in said) == (0, True, False), said

@@ -6,6 +6,7 @@
     parts and kinds of a slowdown                       cxlab.compare.parts
     errors of the command line                          cxlab.error and all that it is a base of
     options                                             the help of every command
+    words that stand in no table                        cxlab.cli.glossary
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import click
 
 from cxlab import model
 from cxlab.border import Part
+from cxlab.cli.glossary import WORDS
 from cxlab.compare.parts import NODE_ROWS, ROWS, Kind
 from cxlab.error import Code, InputError, MachineError
 from cxlab.output import say
@@ -38,15 +40,20 @@ class Meaning:
     #: a stage, a statistic, an option of a command ...
     what: str
     text: str
+    #: what tables or sentences show in its place
+    shown: str = ""
 
 
 def plain(word: str) -> str:
-    """A word as it is looked up: `--r-t`, `R_t` and `r_t` are one, and so are `dram.loads` and `loads`."""
-    return word.strip().lstrip("-").replace("-", "_").replace(" ", "_").lower().rpartition(".")[2]
+    """A word as it is looked up: `--r-t` and `R_t` are one, so are `dram.loads` and `load`."""
+    bare = word.strip().lstrip("-").replace("-", "_").replace(" ", "_").lower().rpartition(".")[2]
+    return bare if bare.endswith("ss") else bare.removesuffix("s")
 
 
 def everything() -> Iterator[Meaning]:
     """Every word that has a meaning."""
+    for word, text in WORDS.items():
+        yield Meaning(word, "a word of CXLab's results", text)
     for name, place, description in model.stages():
         where = {
             "core": "the core",
@@ -57,7 +64,8 @@ def everything() -> Iterator[Meaning]:
     for name, description in model.causes():
         yield Meaning(name, "a cause of the CPI stack", description)
     for key, row in (*ROWS.items(), *NODE_ROWS.items()):
-        yield Meaning(key, f"a part of a run's time, in tables `{row.label}`", row.description)
+        what = f"a part of a run's time, in tables `{row.label}`"
+        yield Meaning(key, what, row.description, shown=row.label)
     for kind in Kind:
         yield Meaning(
             kind.name.lower(), f"a kind of slowdown, in a sentence `{kind.value}`", kind.description
@@ -125,7 +133,7 @@ def meanings(word: str) -> list[Meaning]:
     """
     known = list(everything())
     asked = plain(word)
-    found = [meaning for meaning in known if plain(meaning.word) == asked]
+    found = [meaning for meaning in known if asked in (plain(meaning.word), plain(meaning.shown))]
     if not found:
         words = {plain(meaning.word): meaning.word for meaning in known}
         alike = difflib.get_close_matches(asked, words, MOST_ALIKE, cutoff=0.5)
@@ -138,8 +146,8 @@ def meanings(word: str) -> list[Meaning]:
 @click.command(
     "explain",
     help="Say what a word of CXLab's results means.\n\n"
-    "WORD is a stage, a statistic, a part or a kind of a slowdown, an option, a symbol of the cost model, or "
-    "an error code. Example: cxlab explain fill_buffer",
+    "WORD stands in a table or a message of CXLab. It is a stage, a statistic, a part or a kind of a "
+    "slowdown, an option, a symbol of the cost model, or an error code. Example: cxlab explain fill_buffer",
 )
 @click.argument("word", metavar="WORD")
 def command(word: str) -> int:

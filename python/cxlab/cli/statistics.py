@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from cxlab.border import Part, StatisticDistribution, StatisticValue
 from cxlab.output import WIDE, wrapped
 
-
 #: In front of a description that stands below its statistic.
 BELOW = "    "
 

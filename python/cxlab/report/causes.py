@@ -6,28 +6,41 @@ longer each part takes, as a share of the first column's time. The sum is `slowd
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from cxlab.compare import parts
 from cxlab.report.chart import Axis, Chart, stacks
 
 
+class _Column(Struct, frozen=True):
+    label: str
+    slowdown: float
+    because: Mapping[str, float]
+
+
+class _Causes(Struct, frozen=True):
+    """What is read of a comparison."""
+
+    columns: Sequence[_Column]
+
+
 def of_file(path: Path) -> Chart | None:
     """Draw a comparison. Another kind of file gives None."""
     try:
-        document: Any = json.loads(path.read_bytes())
-        columns = {column["label"]: _named(column["because"]) for column in document["columns"]}
-        slowdowns = {column["label"]: float(column["slowdown"]) for column in document["columns"]}
-    except (ValueError, KeyError, TypeError, OSError):
+        found = msgspec.json.decode(path.read_bytes(), type=_Causes).columns
+    except (ValueError, OSError):
         return None
-    told = ", ".join(f"{label} {times:.2f} times" for label, times in slowdowns.items())
+    columns = {column.label: _named(column.because) for column in found}
+    told = ", ".join(f"{column.label} {column.slowdown:.2f} times" for column in found)
     alt = f"Time over the first column's: {told}. Each stack adds up to the slowdown less one."
     return stacks("Slowdown and its causes", alt, Axis("longer, in times of the first column"), columns)
 
 
-def _named(because: dict[str, float]) -> dict[str, float]:
+def _named(because: Mapping[str, float]) -> dict[str, float]:
     """Parts by the names that tables give them."""
     return {parts.label(part): share for part, share in because.items()}
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from cxlab import model
 from cxlab.compare.report import COMPARISON
 from cxlab.error import Code, InputError
 from cxlab.report import causes, topology
 from cxlab.report.page import Facts, Report
 from cxlab.report.topology import Topology
+from cxlab.run.errors import NoRun
+from cxlab.run.results import configuration
+from cxlab.run.results.configuration import Configuration
 
 
 class _Node(Struct, frozen=True):
@@ -64,8 +65,9 @@ def report(folder: Path) -> Report:
     chart = causes.of_file(file)
     shown: list[Any] = [_columns(columns), *([] if chart is None else [chart]), _memory(columns)]
     configurations = [_configuration(folder, column) for column in columns]
-    shown += _topologies(found for found in configurations if found is not None)
-    argv: list[str] = next((found["program"]["argv"] for found in configurations if found is not None), [])
+    asked = [one for one in configurations if one is not None]
+    shown += _topologies(asked)
+    argv = asked[0].program.argv if asked else []
     told = " ".join(f"{sentence}." for sentence in comparison.sentences)
     return Report(f"CXLab comparison: {' '.join(argv)}", told, shown)
 
@@ -107,18 +109,17 @@ def _told(value: float | None, factor: float) -> str:
     return "-" if value is None else f"{value * factor:.4g}"
 
 
-def _configuration(folder: Path, column: _Column) -> dict[str, Any] | None:
-    """The config.json of a column's first run; None if its folder is not there any more."""
+def _configuration(folder: Path, column: _Column) -> Configuration | None:
+    """What a column's first run was asked; None if its folder is not there any more."""
     if column.folder is None:
         return None
     try:
-        found: dict[str, Any] = json.loads((folder / Path(column.folder).name / "config.json").read_bytes())
-    except (OSError, ValueError):
+        return configuration.read(folder / Path(column.folder).name)
+    except NoRun:
         return None
-    return found
 
 
-def _topologies(configurations: Iterator[dict[str, Any]]) -> Iterator[Topology]:
+def _topologies(asked: Iterable[Configuration]) -> Iterator[Topology]:
     """A drawing of each machine."""
-    machines = {json.dumps(of["machine"], sort_keys=True): of["machine"] for of in configurations}
-    return (topology.of_machine(model.machine_figures(machine)) for machine in machines.values())
+    machines = {msgspec.json.encode(one.machine): one.machine for one in asked}
+    return (topology.of_machine(machine) for machine in machines.values())

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cxlab import model
 from cxlab.border import NodeSummary, Part, RunResult, Sampling, StatisticDistribution
 from cxlab.report import causes, topology
 from cxlab.report.chart import Axis, Cell, Chart, Series, lines, stacks
 from cxlab.report.page import Facts, Report
-from cxlab.run.results import finished
+from cxlab.run.results import configuration, finished
+from cxlab.run.results.configuration import Configuration
 from cxlab.sampled import Term, told
 
 #: A series' name in series.parquet ends so [bytes].
@@ -26,9 +25,9 @@ def report(folder: Path) -> Report:
         NoRun: the folder has no finished run, or one of another version of CXLab.
 
     """
-    configuration: dict[str, Any] = json.loads((folder / "config.json").read_bytes())
+    asked = configuration.read(folder)
     run = finished.read(folder)
-    parts: list[Any] = [_asked(configuration), *causes.in_folder(folder)]
+    parts: list[Any] = [_asked(asked), *causes.in_folder(folder)]
     if run.result is not None and run.result.nodes:
         parts += [_memory(run.result.nodes, run.result.sampling), _stages(run.result.nodes)]
     statistics = run.statistics()
@@ -36,25 +35,22 @@ def report(folder: Path) -> Report:
         parts.append(_distributions(statistics))
     if (folder / "series.parquet").exists():
         parts.append(_bandwidth(folder / "series.parquet"))
-    parts.append(topology.of_machine(model.machine_figures(configuration["machine"])))
+    parts.append(topology.of_machine(asked.machine))
     took = "was not timed" if run.result is None else f"took {_time(run.result)} of simulated time"
-    where = f"{configuration['machine']['name']}, {configuration['placement']}"
+    where = f"{asked.machine.name}, {asked.placement}"
     return Report(f"CXLab run: {' '.join(run.program)}", f"The program {took} on {where}.", parts)
 
 
-def _asked(configuration: Mapping[str, Any]) -> Facts:
-    machine = configuration["machine"]
+def _asked(asked: Configuration) -> Facts:
+    machine = asked.machine
     rows: list[tuple[str, str]] = [
-        ("program", " ".join(configuration["program"]["argv"])),
-        ("machine", f"{machine['name']}: {machine['description']}"),
-        ("settings", ", ".join(machine.get("set", [])) or "none"),
-        ("placement", str(configuration["placement"])),
-        ("vCPUs", str(configuration["cpus"])),
-        *(
-            (f"memory of {n}", f"{size / 2**20:,.0f} MiB")
-            for n, size in configuration["memory_bytes"].items()
-        ),
-        *((f"version of {name}", str(version)) for name, version in configuration["versions"].items()),
+        ("program", " ".join(asked.program.argv)),
+        ("machine", f"{machine.name}: {machine.description}"),
+        ("settings", ", ".join(machine.set) or "none"),
+        ("placement", asked.placement),
+        ("vCPUs", str(asked.cpus)),
+        *((f"memory of {n}", f"{size / 2**20:,.0f} MiB") for n, size in asked.memory_bytes.items()),
+        *((f"version of {name}", str(version)) for name, version in asked.versions.items()),
     ]
     return Facts("Configuration", ("what", "value"), rows)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from cxlab.report import causes, topology
 from cxlab.report.chart import Axis, Chart, Series, lines, stacks
 from cxlab.report.page import Facts, Report
 from cxlab.sweep import query
-from cxlab.sweep.folder import MANIFEST
+from cxlab.sweep.folder import PlannedRun, manifest
 
 #: What names a configuration on the page.
 NAME = "concat_ws(', ', workload, machine, nullif(array_to_string(map_values(settings), ' '), ''), placement)"
@@ -23,20 +22,19 @@ SHOWN = ("simulated_seconds", "ipc", "latency_ns", "bandwidth_mb_s", "queries_pe
 
 def report(folder: Path) -> Report:
     """Ask the sweep's rows."""
-    manifest = json.loads((folder / MANIFEST).read_bytes())
-    runs = manifest["runs"]
+    planned = manifest(folder)
     finished = sum(len(files) for files in query.finished(folder).values())
     found: list[Any] = [
-        _axes(runs),
+        _axes(planned.runs),
         _runs(folder),
         *causes.in_folder(folder),
         *_slowdowns(folder),
         *_stages(folder),
         *_curves(folder),
-        *(topology.of_machine(model.machine_figures(machine)) for machine in manifest["machines"].values()),
+        *(topology.of_machine(machine) for machine in planned.machines.values()),
     ]
-    summary = f"{finished} of {len(runs)} runs are finished."
-    return Report(f"CXLab sweep: {manifest['sweep']}", summary, found)
+    summary = f"{finished} of {len(planned.runs)} runs are finished."
+    return Report(f"CXLab sweep: {planned.sweep}", summary, found)
 
 
 def _ask(folder: Path, question: str) -> list[dict[str, Any]]:
@@ -44,13 +42,17 @@ def _ask(folder: Path, question: str) -> list[dict[str, Any]]:
     return [dict(zip(answer.headings, row, strict=True)) for row in answer.rows]
 
 
-def _axes(runs: Sequence[Mapping[str, Any]]) -> Facts:
+def _axes(runs: Sequence[PlannedRun]) -> Facts:
     values: dict[str, dict[str, None]] = {}
     for run in runs:
-        for axis in ("machine", "placement", "workload", "seed"):
-            values.setdefault(axis, {})[str(run[axis])] = None
-        for key, value in run["settings"].items():
-            values.setdefault(key, {})[value] = None
+        axes = {
+            "machine": run.machine,
+            "placement": run.placement,
+            "workload": run.workload,
+            "seed": run.seed,
+        }
+        for axis, value in (axes | run.settings).items():
+            values.setdefault(axis, {})[str(value)] = None
     return Facts("Configuration", ("axis", "values"), [(axis, ", ".join(of)) for axis, of in values.items()])
 
 

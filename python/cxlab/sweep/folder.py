@@ -18,7 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from cxlab import whole_file
+from cxlab.border import MachineFigures
 from cxlab.error import Code, InputError
 from cxlab.output import write_json
 from cxlab.sweep.plan import Run
@@ -26,6 +30,43 @@ from cxlab.sweep.plan import Run
 MANIFEST = "sweep.json"
 #: Where sweeps go that name no folder.
 PARENT = Path("cxlab-sweeps")
+
+
+class PlannedRun(Struct, frozen=True):
+    """A run of the list: its file's name, and where it is on each axis."""
+
+    run: str
+    machine: str
+    settings: dict[str, str]
+    placement: str
+    workload: str
+    seed: int
+
+
+class Manifest(Struct, frozen=True):
+    """What a sweep's file was resolved to: sweep.json."""
+
+    sweep: str
+    #: by the name in the sweep's file
+    machines: dict[str, MachineFigures]
+    runs: list[PlannedRun]
+
+
+def manifest(path: Path) -> Manifest:
+    """Read the list of runs of the sweep in this folder.
+
+    Raises:
+        InputError: it is not there, or of another CXLab.
+
+    """
+    file = path / MANIFEST
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Manifest)
+    except OSError as error:
+        found, valid = f"cannot be read: {error.strerror}", "the folder of a sweep"
+    except ValueError as error:
+        found, valid = f"is of another CXLab ({error})", "what `cxlab sweep` writes; run the sweep again"
+    raise InputError(Code.SWEEP, str(file), found, valid)
 
 
 @dataclass(frozen=True)

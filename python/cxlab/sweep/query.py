@@ -11,14 +11,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cxlab.error import Code, InputError
-from cxlab.sweep.folder import MANIFEST, SweepFolder
+from cxlab.sweep.folder import MANIFEST, SweepFolder, manifest
 
 #: Columns of both tables.
 AXES = ("sweep", "run", "machine", "settings", "placement", "workload", "seed", "point")
@@ -42,13 +41,13 @@ def finished(folder: Path) -> dict[str, list[Path]]:
 
     """
     found: dict[str, list[Path]] = {}
-    for manifest in sorted([folder / MANIFEST, *folder.glob(f"*/{MANIFEST}")]):
-        if manifest.is_file():
-            have = SweepFolder(manifest.parent)
-            listed = [have.file(run["run"]) for run in json.loads(manifest.read_bytes())["runs"]]
+    for path in sorted([folder / MANIFEST, *folder.glob(f"*/{MANIFEST}")]):
+        if path.is_file():
+            have = SweepFolder(path.parent)
+            listed = [have.file(run.run) for run in manifest(path.parent).runs]
             files = [file for file in listed if file.is_file()]
             if files:
-                found[manifest.parent.resolve().name] = files
+                found[path.parent.resolve().name] = files
     if not found:
         valid = "the folder of a sweep, or one with such folders; `cxlab sweep FILE.toml` makes one"
         raise InputError(Code.SWEEP, str(folder), "has no finished run of a sweep", valid)

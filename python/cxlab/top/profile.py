@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from cxlab.run.errors import NoRun
+from cxlab.run.results import configuration
 
 #: Name in a run's folder.
 FILE = "profile.json"
@@ -86,13 +87,8 @@ def read(path: Path) -> Profiled:
         raise NoRun(f"{path} has no profile; valid: the folder of a run with --profile") from None
     except (OSError, msgspec.MsgspecError) as error:
         raise NoRun(f"{file} is no profile of this CXLab: {error}") from None
-    argv, folder = _program(file.parent / "summary.json") if path.is_dir() else ((), Path())
-    return Profiled(profile, argv, folder)
-
-
-def _program(summary: Path) -> tuple[tuple[str, ...], Path]:
-    try:
-        program = json.loads(summary.read_bytes())["program"]
-        return tuple(program["argv"]), Path(program["cwd"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return (), Path()
+    if path.is_dir():
+        with suppress(NoRun):
+            program = configuration.read(path).program
+            return Profiled(profile, program.argv, Path(program.cwd))
+    return Profiled(profile, (), Path())

@@ -1,0 +1,49 @@
+"""What a run was asked, read from its folder: config.json. `cxlab.run.results.summary` writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from cxlab.border import MachineFigures
+from cxlab.run.errors import NoRun
+
+FILE = "config.json"
+
+
+class Program(Struct, frozen=True):
+    """The command, and the folder that it ran in."""
+
+    argv: list[str]
+    cwd: str
+
+
+class Configuration(Struct, frozen=True):
+    """What is read of config.json."""
+
+    program: Program
+    placement: str
+    cpus: int
+    #: by the node's name
+    memory_bytes: dict[str, int]
+    machine: MachineFigures
+    #: None: not known
+    versions: dict[str, str | None]
+
+
+def read(folder: Path) -> Configuration:
+    """Read what the run in this folder was asked.
+
+    Raises:
+        NoRun: there is no such file, or it is of another CXLab.
+
+    """
+    file = folder / FILE
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Configuration)
+    except OSError as error:
+        raise NoRun(f"{file} cannot be read: {error.strerror}; valid: the folder of a run") from None
+    except ValueError as error:
+        raise NoRun(f"{file} is of another CXLab ({error}); run the program again") from None
