@@ -18,7 +18,7 @@ from cxlab.run.results.finished import Finished
     "diff",
     help="Say how much slower one finished run is than another.\n\n"
     "The first RUN is what the second is compared with. RUN is the folder that `cxlab run` names at its end. "
-    "Example: cxlab diff cxlab-runs/dram cxlab-runs/cxl",
+    "\n\nExample: cxlab diff cxlab-runs/dram cxlab-runs/cxl",
 )
 @click.argument("first", type=click.Path(path_type=Path), metavar="RUN")
 @click.argument("second", type=click.Path(path_type=Path), metavar="RUN")

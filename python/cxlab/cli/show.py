@@ -17,7 +17,7 @@ from cxlab.run.results import finished
     "show",
     help="Print the figures of a finished run again.\n\n"
     "RUN is the folder that `cxlab run` names at its end. "
-    "Example: cxlab show --stats cxlab-runs/dram",
+    "\n\nExample: cxlab show --stats cxlab-runs/dram",
 )
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
 @click.option("--stats", is_flag=True, help="Show every figure and every statistic.  [default: off]")

@@ -69,7 +69,7 @@ def _effect(texts: tuple[str, ...], context: Context) -> Effect:
 
 OPTION: Option[tuple[str, ...]] = Option(
     "--retrain",
-    "Train a node's CXL links down to this width and rate, TIME after detail began. Repeatable.  "
+    "Slow a node's CXL links down to this width and rate, TIME after timing began. Repeatable.  "
     "[default: none]  Example: cxl=x8,16GT/s,2ms",
     {"multiple": True, "metavar": "NODE=WIDTH,RATE[,TIME]"},
     _effect,
