@@ -141,7 +141,9 @@ def command(
     given = Given(values)
     if given[detail.DETAIL] != "all":
         raise BadRequest(
-            f"--detail {given[detail.DETAIL]}: the controller needs the counters of the whole run"
+            f"--detail {given[detail.DETAIL]}: the controller needs the counters of the whole run; "
+            f"valid: all. "
+            "Leave --detail out"
         )
     if given[processors.CPUS] != 1:
         raise BadRequest(
@@ -165,7 +167,10 @@ def command(
 
     def controller(machine: Machine) -> Program:
         if len(machine.nodes) < 2:
-            raise BadRequest(f"{machine.name} has one node: there is no CXL memory to place pages on")
+            raise BadRequest(
+                f"{machine.name} has one node, so there is no CXL memory to place pages on. Name a machine "
+                "with a CXL node, as `cxlab machines` lists them"
+            )
         command = settings.command(artefacts.built(artefacts.CAPTION), program)
         variables = environment.of(given)
         policy = placement.Placement("Caption", "default")

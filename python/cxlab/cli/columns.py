@@ -272,7 +272,10 @@ def measure(
 ) -> list[Column] | int:
     """Run the program for each column and seed; the exit status if that comes to no end."""
     if given[detail.DETAIL] == detail.OFF:
-        raise BadRequest("--detail off times nothing, so there is nothing to compare")
+        raise BadRequest(
+            "--detail off times nothing, so there is nothing to compare; valid: all, marker. Leave "
+            "--detail out"
+        )
     program_file.check(program[0], session.working_folder(), environment.of(given))
     folder = given[files.OUT] or fresh(f"compare-{Path(program[0]).name}")
     with Interruption() as interruption:

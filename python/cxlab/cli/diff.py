@@ -39,7 +39,7 @@ def _column(run: Finished, other: Finished) -> Column:
     """A run, called by what it does not share with the other one."""
     result = run.result
     if result is None or result.simulated_seconds <= 0:
-        raise NoRun(f"{run.folder} has no time to compare: nothing was timed")
+        raise NoRun(f"{run.folder} has no time to compare: nothing was timed. Run it again with --detail all")
     differs = [
         mine
         for mine, others in ((run.machine, other.machine), (run.placement, other.placement))

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -82,7 +81,7 @@ def _errors() -> Iterator[Meaning]:
         yield Meaning(wrong.value, "wrong input, exit status 2", wrong.meaning)
     for error in MachineError.__subclasses__():
         if "code" in vars(error):
-            text = inspect.cleandoc(error.__doc__ or "")
+            text = " ".join((error.__doc__ or "").split())
             yield Meaning(error.code, f"an error of the simulator, exit status {error.status}", text)
 
 

@@ -27,7 +27,7 @@ def command(run: Path, stats: bool) -> int:
     if not found.complete:
         click.echo(f"cxlab: {run} is not complete: {found.reason}", err=True)
     if found.result is None:
-        raise NoRun(f"{run} has no figures: it ran with --detail off")
+        raise NoRun(f"{run} has no figures: it ran with --detail off. Run it again with --detail all")
     whole = msgspec.structs.replace(found.result, statistics=found.statistics())
     console = Console(highlight=False, soft_wrap=True)
     figures.show(console, f"{found.machine}, {found.placement}", whole, everything=stats)

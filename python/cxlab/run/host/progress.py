@@ -133,7 +133,7 @@ class _Work:
         if goal is not None:
             before, share, what = goal.share(first), goal.share(last), goal.name
         if before is None or share is None:
-            yield _Part("end not known")
+            yield UNKNOWN_END
             return
         knows_the_rest = before < share < 1 and self.host_seconds >= TELLING
         yield _Part(f"{100 * share:.0f} % of {what}", "" if knows_the_rest else f"{100 * share:.0f} %")
@@ -150,6 +150,11 @@ class _Part:
     text: str
     #: where the row is too short; None: there is no shorter form; empty: the part is left out
     short: str | None = None
+
+
+UNKNOWN_END = _Part("end not known")
+#: The phase after the program's end.
+FINISHING = "finishing"
 
 
 def _line(name: str, parts: Sequence[_Part], columns: int | None) -> str:
@@ -214,6 +219,8 @@ class Progress:
         self._advise()
         phase = _Part(self.phase, "" if self.of else None)
         parts = [phase, _Part(f"{now - self._since:.0f} s"), *self._work.parts(self.goal)]
+        if self.phase == FINISHING:
+            parts = [part for part in parts if part != UNKNOWN_END]
         if self.terminal:
             os.write(2, CLEAR_LINE + _line(f"cxlab: {self.of}", parts, _columns()).encode())
             self._shown = True

@@ -54,7 +54,9 @@ def parse(text: str, machine: Machine) -> Retraining:
         raise BadRequest(f"--retrain {text}: the memory of {node.name} has no CXL link. Name a CXL node")
     most_width, most_rate = machine.link(node)
     if WIDTHS.index(form[2]) > WIDTHS.index(most_width) or int(form[3]) > int(most_rate.split()[0]):
-        raise BadRequest(f"--retrain {text}: the links of {node.name} are {most_width} at {most_rate}")
+        raise BadRequest(
+            f"--retrain {text}: the links of {node.name} are {most_width} at {most_rate}. Give no more"
+        )
     at = f"{form[4]} {form[5]}" if form[4] else "0 ns"
     return Retraining(node.name, node.place, form[2], f"{form[3]} GT/s", at)
 
