@@ -15,6 +15,16 @@ class ProgramNotFound(MachineError):
     status = 127
 
 
+class ProgramNotExecutable(MachineError):
+    """The program to run is a file that nobody may execute, or a folder.
+
+    Make it executable with chmod +x, or give its interpreter: sh FILE, python3 FILE.
+    """
+
+    code = "MCH028"
+    status = 126
+
+
 class NoRun(MachineError):
     """A folder that should hold a run does not, or the run has not ended.
 
