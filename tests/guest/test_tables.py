@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from cxlab.report import of_run
 
 WIDTH = 80
+#: What the summary calls the bytes of a series.
+BYTES = {"read": "read_bytes", "written": "write_bytes"}
 
 
 def cxlab(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -59,3 +63,16 @@ def test_what_is_read_of_a_run_fits_80_columns(compared: Path, arguments: str) -
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() and too_long(done.stdout) == []
     assert "\N{HORIZONTAL ELLIPSIS}" not in done.stdout
+
+
+def test_the_page_of_a_run_has_the_bytes_that_the_run_moved(compared: Path) -> None:
+    found = of_run.report(compared / "out" / "dram")
+    [chart] = [part for part in found.parts if getattr(part, "title", "") == "Bandwidth over time"]
+    nodes = json.loads((compared / "out" / "dram" / "summary.json").read_bytes())["nodes"]
+    for trace in chart.traces:
+        node, _, what = trace["name"].partition(", ")
+        # GB/s over ms: each is 10^6 B.
+        spans = [now - before for before, now in zip([0.0, *trace["x"]], trace["x"], strict=False)]
+        moved = sum(rate * span * 1e6 for rate, span in zip(trace["y"], spans, strict=True))
+        assert min(trace["y"]) >= 0
+        assert moved == pytest.approx(nodes[node][BYTES[what]], rel=1e-6)

@@ -16,7 +16,7 @@ from cxlab.cli import report as command
 from cxlab.cli import sweep as sweep_command
 from cxlab.compare.report import COMPARISON as COMPARISON_FILE
 from cxlab.plan.abstract_cost_model import AbstractCost
-from cxlab.report import causes
+from cxlab.report import causes, of_run
 from pyarrow import parquet
 from pyarrow import table as columns
 from selenium import webdriver
@@ -38,8 +38,8 @@ COMPARISON = {
     ]
 }
 NODES = {
-    "dram": {"bandwidth_mb_s": 1000.0, "load_latency_ns": 120.0},
-    "cxl": {"bandwidth_mb_s": None, "load_latency_ns": None, "intervals": {}},
+    "dram": {"bandwidth_mb_s": 1000.0, "wait_in_core_ns": 20.0, "memory_latency_ns": 100.0},
+    "cxl": {"bandwidth_mb_s": None, "wait_in_core_ns": None, "memory_latency_ns": None, "intervals": {}},
 }
 LATENCY = {"count": 10, "mean": 120.0, "stdev": 5.0, "min": 90.0, "p50": 115.0, "p99": 300.0, "max": 400.0}
 
@@ -87,10 +87,17 @@ def run_folder(folder: Path) -> Path:
         ("compare.json", COMPARISON),
     ):
         (folder / name).write_text(json.dumps(content))
-    # 1 ms a row: 2 MB and 4 MB read are 2 and 4 GB/s.
-    series = {"time_s": [0.001, 0.002], "cxl_read_bytes": [2e6, 6e6], "cxl_write_bytes": [0.0, 1e6]}
+    # A row has what one interval moved. Of 1 ms each: 4 MB and 2 MB read are 4 and 2 GB/s.
+    series = {"time_s": [0.001, 0.002], "cxl_read_bytes": [4e6, 2e6], "cxl_write_bytes": [0.0, 1e6]}
     parquet.write_table(columns(series), folder / "series.parquet")
     return folder
+
+
+def test_bandwidth_over_time_is_what_each_interval_moved(tmp_path: Path) -> None:
+    found = of_run.report(run_folder(tmp_path / "run"))
+    [chart] = [part for part in found.parts if getattr(part, "title", "") == "Bandwidth over time"]
+    drawn = {trace["name"]: list(zip(trace["x"], trace["y"], strict=True)) for trace in chart.traces}
+    assert drawn == {"cxl, read": [(1, 4), (2, 2)], "cxl, written": [(1, 0), (2, 1)]}
 
 
 def made(folder: Path, output: Path) -> str:

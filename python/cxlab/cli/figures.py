@@ -21,6 +21,7 @@ from cxlab import model, output
 from cxlab.border import NodeSummary, RunResult, Sampling
 from cxlab.cli import statistics
 from cxlab.compare import parts
+from cxlab.compare.load_latency import MEMORY_LATENCY, WAIT_IN_CORE, memory_latency_ns, wait_in_core_ns
 from cxlab.sampled import UNTOLD, Term, told
 
 #: A line of the caches [bytes].
@@ -101,7 +102,7 @@ def _not_zero(value: float) -> float | None:
 
 def _in_the_core(node: NodeSummary) -> float:
     """What a load waits before it leaves its core [ns]: for a translation, or for a fill buffer."""
-    return sum(node.stages_ns.get(name, 0.0) for name in model.core_stages())
+    return wait_in_core_ns(node) or 0.0
 
 
 def _other_lines(node: NodeSummary) -> int:
@@ -164,17 +165,12 @@ def _long_enough(value: float) -> float | None:
 def _memory_latency() -> Figure[NodeSummary]:
     """What a load takes once it has left its core."""
 
-    def value(node: NodeSummary) -> float | None:
-        mean = node.mean_load_latency_ns
-        return None if mean is None else mean - _in_the_core(node)
-
-    before = (Term(f"stages_ns.{name}", -1) for name in model.core_stages())
-    return Figure("memory latency of loads", value, _nanoseconds, (Term("mean_load_latency_ns"), *before))
+    return Figure("memory latency of loads", memory_latency_ns, _nanoseconds, tuple(MEMORY_LATENCY))
 
 
 def _wait_in_core() -> Figure[NodeSummary]:
     """What it waits before that, which says nothing of the memory."""
-    terms = tuple(Term(f"stages_ns.{name}") for name in model.core_stages())
+    terms = tuple(WAIT_IN_CORE)
     return Figure("wait in the core", lambda n: _long_enough(_in_the_core(n)), _nanoseconds, terms)
 
 

@@ -19,12 +19,14 @@ BELOW = "    "
 def lines(part: Part, width: int = WIDE, path: str = "") -> Iterator[str]:
     """A line for each statistic of a part and of its own parts; the machine itself is not named.
 
-    A description that the width has no room for goes below.
+    What the width has no room for goes below.
     """
     for entry in part.statistics:
         name = f"{path}{entry.name}"
         figure = f"{name:<42} {_value(entry.value):>14}  {entry.unit:<13}"
         line = f"{figure} {entry.description}"
+        if len(figure.rstrip()) > width:
+            figure = f"{name}\n{BELOW}{_value(entry.value)}  {entry.unit}"
         below = f"{figure.rstrip()}\n{wrapped(entry.description, BELOW, width)}"
         yield line if len(line) <= width else below
     for inner in part.parts:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from cxlab import output
 from cxlab.border import RunResult
+from cxlab.compare.load_latency import MEMORY_LATENCY, WAIT_IN_CORE, memory_latency_ns, wait_in_core_ns
 from cxlab.compare.parts import Kind, label, order, parts
 from cxlab.compare.slowdown import Column, Slowdown, against
 from cxlab.sampled import Term, interval
@@ -126,11 +127,24 @@ def _nodes(result: RunResult) -> dict[str, Any]:
 def _node(result: RunResult, name: str) -> dict[str, Any]:
     """Of a sampled run, each figure has an interval, and is null where too few windows tell of it."""
     of, sampling = result.nodes[name], result.sampling
-    figures = {"bandwidth_mb_s": of.bandwidth_mb_s, "load_latency_ns": of.mean_load_latency_ns}
+    figures = {
+        "bandwidth_mb_s": of.bandwidth_mb_s,
+        "load_latency_ns": of.mean_load_latency_ns,
+        "wait_in_core_ns": wait_in_core_ns(of),
+        "memory_latency_ns": memory_latency_ns(of),
+    }
     if sampling is None:
         return figures
-    paths = {"bandwidth_mb_s": "bandwidth_mb_s", "load_latency_ns": "mean_load_latency_ns"}
-    ends = {key: interval(sampling, [Term(f"nodes.{name}.{path}")]) for key, path in paths.items()}
+    terms = {
+        "bandwidth_mb_s": [Term("bandwidth_mb_s")],
+        "load_latency_ns": [Term("mean_load_latency_ns")],
+        "wait_in_core_ns": WAIT_IN_CORE,
+        "memory_latency_ns": MEMORY_LATENCY,
+    }
+    ends = {
+        key: interval(sampling, [Term(f"nodes.{name}.{term.path}", term.factor) for term in found])
+        for key, found in terms.items()
+    }
     return {
         **{key: None if ends[key] is None else value for key, value in figures.items()},
         "intervals": ends,

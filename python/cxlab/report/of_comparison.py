@@ -23,7 +23,8 @@ class _Node(Struct, frozen=True):
     """What a memory did; None where too few windows tell of it."""
 
     bandwidth_mb_s: float | None
-    load_latency_ns: float | None
+    wait_in_core_ns: float | None
+    memory_latency_ns: float | None
 
 
 class _Column(Struct, frozen=True):
@@ -98,11 +99,18 @@ def _interval(column: _Column) -> str:
 
 def _memory(columns: Sequence[_Column]) -> Facts:
     rows = [
-        (column.label, name, _told(of.bandwidth_mb_s, 1e-3), _told(of.load_latency_ns, 1.0))
+        (
+            column.label,
+            name,
+            _told(of.bandwidth_mb_s, 1e-3),
+            _told(of.wait_in_core_ns, 1.0),
+            _told(of.memory_latency_ns, 1.0),
+        )
         for column in columns
         for name, of in column.nodes.items()
     ]
-    return Facts("Memory", ("column", "node", "bandwidth [GB/s]", "load to use [ns]"), rows)
+    headings = ("column", "node", "bandwidth [GB/s]", "wait in the core [ns]")
+    return Facts("Memory", (*headings, "memory latency of loads [ns]"), rows)
 
 
 def _told(value: float | None, factor: float) -> str:

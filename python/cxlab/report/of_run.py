@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cxlab.border import NodeSummary, Part, RunResult, Sampling, StatisticDistribution
+from cxlab.compare.load_latency import MEMORY_LATENCY, WAIT_IN_CORE, memory_latency_ns, wait_in_core_ns
 from cxlab.report import causes, topology
 from cxlab.report.chart import Axis, Cell, Chart, Series, lines, stacks
 from cxlab.report.page import Facts, Report
 from cxlab.run.results import configuration, finished
 from cxlab.run.results.configuration import Configuration
+from cxlab.run.results.plot import lengths
 from cxlab.sampled import Term, told
 
 #: A series' name in series.parquet ends so [bytes].
@@ -61,22 +63,25 @@ def _time(result: RunResult) -> str:
 
 
 def _memory(nodes: Mapping[str, NodeSummary], sampling: Sampling | None) -> Facts:
-    def cell(name: str, path: str, value: float | None, factor: float = 1.0) -> Cell:
+    def cell(name: str, terms: Sequence[Term], value: float | None) -> Cell:
         """Of a sampled run with its interval."""
         if value is None or sampling is None:
-            return value
-        return told(sampling, [Term(f"nodes.{name}.{path}", factor)], value, "{:.4g}".format)
+            return None if value is None else float(f"{value:.4g}")
+        of_node = [Term(f"nodes.{name}.{term.path}", term.factor) for term in terms]
+        return told(sampling, of_node, value, "{:.4g}".format)
 
     rows = [
         (
             name,
-            cell(name, "loads", of.loads),
-            cell(name, "bandwidth_mb_s", of.bandwidth_mb_s / 1e3, 1e-3),
-            cell(name, "mean_load_latency_ns", of.mean_load_latency_ns),
+            of.loads if sampling is None else cell(name, [Term("loads")], of.loads),
+            cell(name, [Term("bandwidth_mb_s", 1e-3)], of.bandwidth_mb_s / 1e3),
+            cell(name, WAIT_IN_CORE, wait_in_core_ns(of)),
+            cell(name, MEMORY_LATENCY, memory_latency_ns(of)),
         )
         for name, of in nodes.items()
     ]
-    return Facts("Memory", ("node", "line misses of loads", "bandwidth [GB/s]", "load to use [ns]"), rows)
+    headings = ("node", "lines read for loads", "bandwidth [GB/s]", "wait in the core [ns]")
+    return Facts("Memory", (*headings, "memory latency of loads [ns]"), rows)
 
 
 def _stages(nodes: Mapping[str, NodeSummary]) -> Chart:
@@ -112,19 +117,19 @@ def _latencies(part: Part, path: str) -> Iterator[tuple[str, StatisticDistributi
 
 
 def _bandwidth(path: Path) -> Chart:
+    """A row of the series is an interval: when it ends, and what was moved in it."""
     from pyarrow import parquet
 
     rows = parquet.read_table(path).to_pydict()
     times = rows["time_s"]
-    spans = [later - earlier for earlier, later in zip([0.0, *times], times, strict=False)]
+    spans = lengths(times)
     series = []
     for name, values in rows.items():
         for ending, what in ((READ, "read"), (WRITTEN, "written")):
             if name.endswith(ending):
-                moved = [later - earlier for earlier, later in zip([0.0, *values], values, strict=False)]
                 points = [
                     (1e3 * time, count / span / 1e9)
-                    for time, count, span in zip(times, moved, spans, strict=True)
+                    for time, count, span in zip(times, values, spans, strict=True)
                     if span > 0
                 ]
                 series.append(Series(f"{name.removesuffix(ending)}, {what}", points))

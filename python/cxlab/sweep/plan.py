@@ -16,6 +16,7 @@ from typing import Any
 
 from cxlab import model
 from cxlab.asked_machine import AskedMachine
+from cxlab.bench import key_figures
 from cxlab.error import Code, InputError
 from cxlab.sweep import placement
 from cxlab.sweep.file import Sweep
@@ -91,8 +92,8 @@ def runs_of(sweep: Sweep) -> list[Run]:
 
 
 def machines_of(sweep: Sweep) -> dict[str, Any]:
-    """The resolved description of each machine."""
-    return {asked: model.document(model.describe(told)) for asked, told in sweep.machines.items()}
+    """The resolved description of each machine, each node with what the bench measures."""
+    return {asked: model.document(key_figures.described(told)) for asked, told in sweep.machines.items()}
 
 
 def _tasks(
