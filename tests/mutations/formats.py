@@ -86,11 +86,11 @@ EVENTS = (
     b'{"event": "exit", "status": {"code": 3}, "stdout_bytes": 5, "stderr_bytes": 0, "files": [{"path": '
     b'"/a", "kind": "file", "size": 3, "mode": 420, "lost": null}, {"path": [255, 1], "kind": "deleted", '
     b'"size": 0, "mode": 0, "lost": "x"}], "oom": ["out of memory"], "moved": {"pages": {"pgdemote": 3}, '
-    b'"stalls_us": {"memory.some": 4}, "movers_us": {"kswapd0": 1}}, "from_output": true, '
-    b'"to_output": false, "stopped": true}\n'
+    b'"stalls_us": {"memory.some": 4}, "movers_us": {"kswapd0": 1}}, "begun": true, '
+    b'"ended": false, "stopped": true}\n'
     b'{"event": "exit", "status": {"not_started": {"step": "execute", "errno": 2, "message": "x"}}, '
     b'"stdout_bytes": 0, "stderr_bytes": 0, "files": [], "oom": [], "moved": {"pages": {}, "stalls_us": {}, '
-    b'"movers_us": {}}, "from_output": false, "to_output": false, "stopped": false}\n'
+    b'"movers_us": {}}, "begun": false, "ended": false, "stopped": false}\n'
     b'{"event": "failed", "code": "GST001", "message": "no such node"}\n'
 )
 SAMPLES = b"".join(

@@ -227,9 +227,9 @@ class Processes:
 
     def _detail(self) -> str:
         """What the plugin begins detail at: behind a checkpoint init says where, as it does behind a text."""
-        detail, from_output = self.request.detail, self.request.bounds.from_output is not None
+        detail, within = self.request.detail, self.request.bounds.begins is not None
         begun = self.request.checkpoint is not None
-        return "output" if from_output or (begun and detail == "all") else detail
+        return "output" if within or (begun and detail == "all") else detail
 
     def send_job(self, event: guest.Ready) -> None:
         """The guest is ready: the model is told of the run."""

@@ -26,6 +26,8 @@ DECIDED: tuple[Option[Any], ...] = (
     swap.OPTION,
     boot.OPTION,
     bounds.FROM_OUTPUT,
+    bounds.FROM_SYMBOL,
+    bounds.TO_SYMBOL,
     environment.ENV,
     environment.ENV_PASS,
     sampling.WARM_UP,

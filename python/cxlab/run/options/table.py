@@ -52,6 +52,8 @@ GUEST: tuple[Option[Any], ...] = (
     bounds.UNTIL_IDLE,
     bounds.FROM_OUTPUT,
     bounds.TO_OUTPUT,
+    bounds.FROM_SYMBOL,
+    bounds.TO_SYMBOL,
     environment.ENV,
     environment.ENV_PASS,
     files.OUT,
