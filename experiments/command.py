@@ -17,7 +17,7 @@ from experiments.experiment import Asked, all_experiments, find, run
     "experiment",
     help="Run an experiment: a figure of a paper, or a study.\n\n"
     "Prints the paper's figure beside the simulated one. "
-    "Example: cxlab experiment run micro23_figure_3 --quick",
+    "\n\nExample: cxlab experiment run micro23_figure_3 --quick",
 )
 def command() -> None:
     """The group."""

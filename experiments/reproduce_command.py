@@ -21,8 +21,9 @@ ACTIONS = "FIGURE, --all, --list, --summary DIR"
 
 @click.command(
     "reproduce",
-    help="Make a figure or table of a paper: paper, simulated, error. FIGURE is an id of --list. "
-    "Example: cxlab reproduce micro23/fig9 --quick --out results",
+    help="Make a figure or table of a paper: paper, simulated, error.\n\n"
+    "FIGURE is an id that --list prints. "
+    "\n\nExample: cxlab reproduce micro23/fig9 --quick --out results",
 )
 @click.argument("figure_id", metavar="[FIGURE]", required=False)
 @click.option("--list", "listed", is_flag=True, help="List all figures, what makes each, and why.")
@@ -50,7 +51,7 @@ ACTIONS = "FIGURE, --all, --list, --summary DIR"
     "--summary",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Print the errors and ranks of the figures that DIR has, and one number a paper.",
+    help="Print the errors and ranks of the figures that DIR has, and one number for each paper.",
 )
 def command(
     figure_id: str | None,

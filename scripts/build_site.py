@@ -130,7 +130,7 @@ def error_codes() -> str:
     classes = [one for one in vars(errors).values() if inspect.isclass(one)]
     found = {one.code: one for one in (*classes, error.NotBuilt) if issubclass(one, error.MachineError)}
     simulator = [
-        (f"`{code}`", (one.__doc__ or "").splitlines()[0])
+        (f"`{code}`", " ".join((one.__doc__ or "").split()))
         for code, one in sorted(found.items())
         if code != error.MachineError.code
     ]

@@ -125,9 +125,20 @@ def write_parquet(path: Path, columns: Mapping[str, list[Any]]) -> None:
 
 
 def console() -> Console:
-    """Return standard output. In a file or a pipe, tables keep their lines whole."""
+    """Return standard output. In a file or a pipe, lines are `WIDE`, or as long as COLUMNS says."""
     terminal = Console()
-    return terminal if terminal.is_terminal else Console(width=WIDE)
+    return Console(width=width(terminal))
+
+
+def width(shown: Console) -> int:
+    """Characters of a line: a terminal's, or what COLUMNS says, or `WIDE`."""
+    return shown.width if shown.is_terminal or "COLUMNS" in os.environ else WIDE
+
+
+def say(text: str, indent: str = "", first: str = "") -> None:
+    """Write a paragraph to standard output, broken over lines. Lines after the first one have the indent."""
+    shown = console()
+    print(wrapped(text, indent, shown.width, first=first), file=shown.file)
 
 
 def wrapped(text: str, indent: str, width: int, first: str | None = None) -> str:

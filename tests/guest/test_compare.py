@@ -63,7 +63,8 @@ def test_a_terminal_sees_how_much_of_the_recording_is_replayed(programs: Path, t
     program = [str(programs / "chase"), "100000", str(64 << 20)]
     command = ["compare", "--detail", "marker", "--out", str(tmp_path / "out"), "--", *program]
     script = ["script", "--quiet", "--return", "--command"]
-    script += [shlex.join([sys.executable, "-m", "cxlab", *command]), "/dev/null"]
+    # `script` makes a terminal without a size. The whole line takes about 150 columns.
+    script += ["stty cols 200; " + shlex.join([sys.executable, "-m", "cxlab", *command]), "/dev/null"]
     shown = subprocess.run(script, stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout.decode()
     assert "cxlab: column 2 of 2, cxl: reading the trace, 0 s" in shown
     assert re.search(

@@ -22,11 +22,13 @@ def context() -> click.Context:
     ("word", "said"),
     [
         ("fill_buffer", "waiting for a fill buffer of the core"),
-        ("MCH011", "An option names something that the machine does not have"),
+        ("MCH011", "An option has a wrong value"),
         ("CFG003", "there is no {kind} `{name}`"),
         ("PLN003", "outside the range"),
-        ("R_t", "TCO"),
-        ("--sample", "Time windows"),
+        ("R_t", "total cost of ownership"),
+        ("IPC", "instructions per cycle"),
+        ("LLC hits", "a line that the LLC"),
+        ("--sample", "called windows"),
         ("core0.l1_hits", "found in L1"),
         ("fill buffers", "its concurrency is used up"),
     ],
@@ -62,8 +64,11 @@ def test_the_command_prints_and_refuses() -> None:
     asked = [sys.executable, "-m", "cxlab", "explain"]
     found = subprocess.run([*asked, "fill_buffer"], capture_output=True, text=True, check=False)
     assert found.returncode == 0
+    # What it is, before where it is met.
     assert found.stdout.startswith(
-        "fill_buffer: a stage of a request, in the core\n  waiting for a fill buffer"
+        "fill buffer: a word of CXLab's results\n  an entry of the core that holds"
     )
+    assert "fill_buffer: a stage of a request, in the core\n  waiting for a fill buffer" in found.stdout
+    assert "fill_buffers: a part of a run's time, in tables `queueing for fill buffers`" in found.stdout
     wrong = subprocess.run([*asked, "zzz"], capture_output=True, text=True, check=False)
     assert (wrong.returncode, wrong.stdout) == (2, "") and "WRD001" in wrong.stderr

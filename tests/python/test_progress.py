@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -13,8 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from cxlab.border import Instructions, SoFar
+from cxlab.cli import cli, columns, session
 from cxlab.output import duration
+from cxlab.run.errors import BadRequest
 from cxlab.run.host import progress, replay
 from cxlab.run.host.jail import NoneAtAll
 from cxlab.run.host.progress import Goal, Progress
@@ -57,15 +61,30 @@ def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
     clock = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 
-    def last(reports: dict[int, SoFar], goal: Goal | None = None) -> str:
+    def last(
+        reports: dict[int, SoFar],
+        goal: Goal | None = None,
+        *,
+        terminal: bool = False,
+        of: str = "",
+        advice: str | None = None,
+        whole: bool = False,
+    ) -> str:
         begun = clock[0]
-        shown = Progress(None, terminal=False, goal=goal)
+        shown = Progress(None, terminal=terminal, of=of, goal=goal, advice=advice)
         shown.enter("replaying")
         for second, report in reports.items():
             clock[0] = begun + second
             shown.learn(report)
             shown.update()
-        return capfd.readouterr().err.splitlines(keepends=True)[-1]
+        if not reports:
+            shown.update()
+            clock[0] = begun + 61
+            shown.update()
+        text = capfd.readouterr().err
+        if whole:
+            return text
+        return text[text.rindex("\r") :] if terminal else text.splitlines(keepends=True)[-1]
 
     return last
 
@@ -100,7 +119,8 @@ def test_time_in_which_nothing_is_simulated_is_no_slowdown(said: Callable[..., s
     waiting, begins = so_far(1, 0.001), so_far(1.0001, 0.001)
     line = said({5: waiting, 505: begins, 565: so_far(61.0001, 0.061)})
     assert line.endswith(
-        "565 s, 61.0 M instructions, 1.00 M/s, simulated 0.061 s, 1,000 times slower than real\n"
+        "565 s, 61.0 M instructions, 1.00 M/s, simulated 0.061 s, 1,000 times slower than real, "
+        "end not known\n"
     )
 
 
@@ -115,7 +135,82 @@ def test_a_live_run_with_a_known_end_says_what_is_left(said: Callable[..., str])
     until = Goal("--until", simulated_seconds=0.2)
     line = said({0: nothing, 100: so_far(50, 0.05)}, until)
     assert line.endswith(", 25 % of --until, about 5 minutes left\n")
-    assert "%" not in said({0: nothing, 100: so_far(50, None)}, until)
+    assert said({0: nothing, 100: so_far(50, None)}, until).endswith("0.50 M/s, end not known\n")
+
+
+def test_a_live_run_whose_end_nobody_knows_says_so(said: Callable[..., str]) -> None:
+    assert said({0: so_far(0, 0.0), 100: so_far(50, 0.05)}).endswith(" than real, end not known\n")
+    # Before the model has said anything there is nothing to be known of.
+    assert said({}) == "cxlab: replaying, 61 s\n"
+
+
+LONG_LINE = {0: so_far(0, 0.0, 0.0), 100: so_far(120, 0.05, 0.25)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "of", "line"),
+    [
+        (
+            200,
+            "",
+            "replaying, 100 s, 120.0 M instructions, 1.20 M/s, simulated 0.050 s, 2,000 times slower "
+            "than real, 25 % of the trace, about 5 minutes left",
+        ),
+        (80, "", "replaying, 100 s, 120.0 M, 1.20 M/s, 2,000x slower, 5 min left"),
+        (
+            80,
+            "column 2 of 3, cxl: ",
+            "column 2 of 3, cxl: 100 s, 120.0 M, 1.20 M/s, 2,000x slower, 5 min left",
+        ),
+        (30, "", "replaying, 100 s, 120."),
+    ],
+)
+def test_on_a_terminal_the_line_takes_one_row(
+    monkeypatch: pytest.MonkeyPatch, said: Callable[..., str], columns: int, of: str, line: str
+) -> None:
+    """A row that has wrapped stays when the line is written over."""
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    shown = said(LONG_LINE, terminal=True, of=of)
+    assert shown == f"\r\x1b[Kcxlab: {line}" and len(line) + len("cxlab: ") < columns
+
+
+def test_a_long_run_whose_end_nobody_knows_is_advised_to_sample_once(said: Callable[..., str]) -> None:
+    reports = {0: so_far(0, 0.0), 99: so_far(99, 0.05), 200: so_far(101, 0.1), 300: so_far(150, 0.15)}
+    lines = said(reports, advice="Do this.", whole=True).splitlines()
+    assert [line for line in lines if "Do this." in line] == [
+        "cxlab: 100 M instructions are timed so far. Do this."
+    ]
+    assert lines.index("cxlab: 100 M instructions are timed so far. Do this.") == 1
+    known = Goal("an earlier column's instructions", instructions=200_000_000)
+    assert "Do this." not in said(reports, known, advice="Do this.", whole=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advised"),
+    [
+        ("run", True),
+        ("run --membind cxl --until 1ms", True),
+        ("run --sample auto", False),
+        ("run --profile", False),
+        ("run --detail marker", False),
+        ("run --cpus 2", False),
+        ("compare", True),
+    ],
+)
+def test_the_advice_is_given_where_it_can_be_followed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: str, advised: bool
+) -> None:
+    found: list[str | None] = []
+
+    def stop(*_: Any, advice: str | None = None, **__: Any) -> None:
+        found.append(advice)
+        raise BadRequest("far enough")
+
+    monkeypatch.setattr(session, "Progress", stop)
+    monkeypatch.setattr(columns, "Progress", stop)
+    monkeypatch.chdir(tmp_path)
+    CliRunner().invoke(cli, [*arguments.split(), "--", "true"])
+    assert [advice is not None and "--sample auto" in advice for advice in found] == [advised]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +256,8 @@ def test_a_replay_fills_a_log_and_its_figures_rise_to_the_whole(
 
 
 def test_a_terminal_sees_a_replay_go_on() -> None:
-    command = shlex.join([sys.executable, "-c", OFTEN_TOLD, "replay", str(TRACE)])
+    # `script` makes a terminal without a size. The whole line takes about 120 columns.
+    command = "stty cols 200; " + shlex.join([sys.executable, "-c", OFTEN_TOLD, "replay", str(TRACE)])
     script = ["script", "--quiet", "--return", "--command", command, "/dev/null"]
     shown = subprocess.run(script, stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout.decode()
     painted = [match for part in re.split(r"\r\x1b\[K|\r\n", shown) if (match := REPLAYING.fullmatch(part))]

@@ -29,8 +29,12 @@ from tests.made_run import made_run
 #: Sums to the slowdown less one, as `cxlab compare --json` has it.
 COMPARISON = {
     "columns": [
-        {"label": "all DRAM", "slowdown": 1.0, "because": {"cpu": 0.0, "dram": 0.0, "cxl link": 0.0}},
-        {"label": "all CXL", "slowdown": 1.6, "because": {"cpu": 0.05, "dram": -0.15, "cxl link": 0.7}},
+        {"label": "all DRAM", "slowdown": 1.0, "because": {"cpu": 0.0, "dram.memory": 0.0, "cxl.link": 0.0}},
+        {
+            "label": "all CXL",
+            "slowdown": 1.6,
+            "because": {"cpu": 0.05, "dram.memory": -0.15, "cxl.link": 0.7},
+        },
     ]
 }
 NODES = {

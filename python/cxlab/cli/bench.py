@@ -55,7 +55,7 @@ MESS_MIXES = ("1:0", "4:1", "3:1", "2:1", "3:2", "1:1")
     "bench",
     help="Measure a machine with microbenchmarks.\n\n"
     "The machine is simulated. With --host it is this host, which cxlab-memo measures. "
-    "Example: cxlab bench latency --machine spr-a1000 --node cxl",
+    "\n\nExample: cxlab bench latency --machine spr-a1000 --node cxl",
 )
 def command() -> None:
     """The group."""
@@ -65,7 +65,7 @@ def command() -> None:
     "latency",
     help="Measure load-to-use latency without load.\n\n"
     "One thread follows a random chain of pointers. The table shows where a load's time goes. "
-    "Example: cxlab bench latency --machine spr-a1000 --node cxl",
+    "\n\nExample: cxlab bench latency --machine spr-a1000 --node cxl",
 )
 @where
 @paged
@@ -115,7 +115,7 @@ def latency(
     "loaded-latency",
     help="Measure latency under load, as Intel MLC does.\n\n"
     "Load threads wait an inject delay between accesses. One thread measures latency meanwhile. "
-    "Example: cxlab bench loaded-latency --machine spr-a1000 --node cxl --sweep --plot curve.png",
+    "\n\nExample: cxlab bench loaded-latency --machine spr-a1000 --node cxl --sweep --plot curve.png",
 )
 @where
 @load
@@ -123,7 +123,7 @@ def latency(
 @click.option(
     "--delay",
     type=click.IntRange(0, 10_000_000),
-    help="Inject delay after every four loads or stores, in core cycles.  Example: 300",
+    help="Delay after every four loads or stores of a load thread, in core cycles.  Example: 300",
 )
 @click.option(
     "--sweep",
@@ -193,7 +193,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = ("ld", "nt-ld", "st", "st-wb", "nt-st")
 @command.command(
     "stream",
     help="Measure STREAM's copy, scale, add and triad.\n\n"
-    "Bytes are counted as STREAM counts them. Example: cxlab bench stream --machine spr-a1000 --node cxl",
+    "Bytes are counted as STREAM counts them.\n\nExample: cxlab bench stream --machine spr-a1000 --node cxl",
 )
 @where
 @threads_option(least=1)
@@ -207,7 +207,7 @@ def stream(where: Where, threads: int) -> None:
     "embedding",
     help="Measure embedding reduction, as MERCI does.\n\n"
     "Threads gather rows at random and add them up. "
-    "Example: cxlab bench embedding --machine spr-a1000 --node cxl",
+    "\n\nExample: cxlab bench embedding --machine spr-a1000 --node cxl",
 )
 @where
 @click.option(
@@ -232,7 +232,7 @@ def embedding(where: Where, counts: tuple[int, ...]) -> None:
     "memo",
     help="Measure the latency of each kind of load and store.\n\n"
     "The kinds are ld, nt-ld, st, st-wb (with clwb) and nt-st. Each point is 16 random accesses to flushed "
-    "lines, divided by 16 (MICRO'23). Example: cxlab bench memo --machine 8468v-asic --node cxl",
+    "lines, divided by 16 (MICRO'23).\n\nExample: cxlab bench memo --machine 8468v-asic --node cxl",
 )
 @where
 @paged
@@ -246,7 +246,7 @@ def memo(where: Where, paged: Paged) -> None:
     "mess",
     help="Measure latency under load for a family of mixes.\n\n"
     "The method is Mess's (Esmaili-Dokht et al., MICRO'24). "
-    "Example: cxlab bench mess --machine spr-a1000 --node cxl --plot mess.png",
+    "\n\nExample: cxlab bench mess --machine spr-a1000 --node cxl --plot mess.png",
 )
 @where
 @threads_option(least=1)

@@ -104,7 +104,11 @@ def where(command: F) -> F:
     for option in reversed(
         (
             machine_option(),
-            click.option("--host", is_flag=True, help="Measure this host instead, with cxlab-memo."),
+            click.option(
+                "--host",
+                is_flag=True,
+                help="Measure this computer, with cxlab-memo, not a simulated machine.  [default: off]",
+            ),
             click.option(
                 "--node",
                 metavar="NODE",
@@ -113,12 +117,13 @@ def where(command: F) -> F:
             click.option(
                 "--interleave",
                 metavar="NODES",
-                help="Put pages on these nodes in turn.  Example: dram,cxl",
+                help="Put pages on these nodes in turn, one page each.  Example: dram,cxl",
             ),
             click.option(
                 "--weighted-interleave",
                 metavar="NODE=N,..",
-                help="Put as many pages in a row on each node as its weight.  Example: dram=3,cxl=1",
+                help="Put pages on these nodes in turn, as many in a row as the node's weight.  "
+                "Example: dram=3,cxl=1",
             ),
             click.option(
                 "--prefetch/--no-prefetch",
@@ -130,7 +135,8 @@ def where(command: F) -> F:
                 default=1,
                 show_default=True,
                 type=click.IntRange(1, 1000),
-                help="Draw the orders of accesses with so many seeds, and show the spread.  Example: 8",
+                help="Number of seeds. Each draws its own order of accesses; the table shows the "
+                "spread.  Example: 8",
             ),
             json_option,
         )
@@ -144,14 +150,16 @@ isa_option = click.option(
     default="avx512",
     show_default=True,
     type=click.Choice(["avx512", "avx2"]),
-    help="Vectors of the load threads: a line in one access, or in two.",
+    help="Vectors of the load threads: `avx512` reads a line in one access, `avx2` in two.",
 )
 chase_option = click.option(
     "--chase",
     default="blocks",
     show_default=True,
     type=click.Choice(["blocks", "buffer"]),
-    help="Order of the latency thread: within blocks (Intel MLC), or over its buffer (lat_mem_rd, Mess).",
+    help="Order in which the latency thread reads: within `blocks`, as Intel MLC does, or over its "
+    "whole `buffer`, "
+    "as lat_mem_rd and Mess do.",
 )
 
 

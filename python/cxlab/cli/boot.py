@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from cxlab.cli import session
+from cxlab.cli.sections import Sectioned
 from cxlab.run.guest.protocol import Identity, Program
 from cxlab.run.machine import Machine
 from cxlab.run.options import detail, environment, placement, table
@@ -22,9 +23,10 @@ ROOT = Identity(0, 0, ())
 
 @click.command(
     "boot",
+    cls=Sectioned,
     help="Boot a simulated machine and give a prompt.\n\n"
     "The prompt is a root shell at this terminal, with this host's programs and files. "
-    "`exit` ends the machine. ctrl-] ends it at once. Example: cxlab boot --cxl device",
+    "`exit` ends the machine. ctrl-] ends it at once.\n\nExample: cxlab boot --cxl device",
     epilog="Exit status: the shell's or the script's own; 125 if the simulator fails.",
 )
 @partial(table.declare, table.AT_A_PROMPT)

@@ -46,7 +46,8 @@ class _Bar:
     "calibrate",
     help="Fit a machine's free parameters to measured points.\n\n"
     "Part of the points is held out: the fit does not see them, and the report judges it by them. "
-    "Example: cxlab calibrate --measured mlc.txt --threads 16 --node cxl --start spr-a1000 --out mine.toml",
+    "\n\nExample: cxlab calibrate --measured mlc.txt --threads 16 --node cxl --start spr-a1000 --out "
+    "mine.toml",
 )
 @click.option(
     "--measured", "files", multiple=True, required=True, type=click.Path(exists=True, path_type=Path),
@@ -78,11 +79,13 @@ class _Bar:
 )
 @click.option(
     "--free", multiple=True, metavar="NAME[=LOW..HIGH UNIT]",
-    help="Parameter to fit, and its bounds. Repeatable.  [default: what the curves usually tell, from a "
+    help="Parameter to fit, with its bounds. Repeatable.  [default: those that curves usually tell, from a "
     "quarter to four times the start]",
 )  # fmt: skip
 @click.option(
-    "--node", metavar="NODE", help="Simulated node that the points of a real machine stand for.  Example: cxl"
+    "--node",
+    metavar="NODE",
+    help="Node of the simulated machine that the measured points belong to.  Example: cxl",
 )
 @click.option(
     "--threads",
@@ -94,7 +97,7 @@ class _Bar:
     default=12,
     show_default=True,
     type=click.IntRange(1, 1000),
-    help="Most trials of a round.",
+    help="Most trials in one round of the fit.",
 )
 @plot_option
 @json_option

@@ -16,6 +16,7 @@ from cxlab.caption.controller import Settings
 from cxlab.caption.live import Live
 from cxlab.caption.log import Line, LogFile, held, resting
 from cxlab.cli import session, study
+from cxlab.cli.sections import Sectioned
 from cxlab.run.errors import BadRequest
 from cxlab.run.guest import artefacts
 from cxlab.run.guest.protocol import Identity, Program
@@ -28,7 +29,7 @@ from cxlab.run.results.run_directory import RunDirectory
 LOG, PLOT = "caption.jsonl", "caption.png"
 
 
-class _GuestOrModel(click.Command):
+class _GuestOrModel(Sectioned):
     """With ``--app`` it steers applications of the model: ``cxlab study caption``."""
 
     def make_context(
@@ -51,7 +52,7 @@ class _GuestOrModel(click.Command):
     "Caption is the controller that servers run. It runs in the guest, reads the machine's counters and sets "
     "the kernel's own interleave weights. With --app NAME in place of PROGRAM, Caption steers applications "
     "of the model, without a guest: see cxlab caption --app streaming --help. "
-    "Example: cxlab caption --start 50% --move-rate 1GB/s -- ./program",
+    "\n\nExample: cxlab caption --start 50% --move-rate 1GB/s -- ./program",
     epilog="A new share places only new pages. --move-rate moves the resident ones too. The folder of "
     f"results has the controller's log ({LOG}) and its plot ({PLOT}). Exit status: as of `cxlab run`.",
 )
@@ -61,7 +62,7 @@ class _GuestOrModel(click.Command):
     type=click.Choice(["adaptive", "paper", "sweep"]),
     default="adaptive",
     show_default=True,
-    help="How to search: `adaptive` repeats doubtful trials, `paper` keeps the published rules, `sweep` "
+    help="How to search: `adaptive` repeats trials that scatter, `paper` keeps the published rules, `sweep` "
     "holds each of --shares once.",
 )
 @click.option(
@@ -69,17 +70,21 @@ class _GuestOrModel(click.Command):
     default="1ms",
     show_default=True,
     metavar="TIME",
-    help="Simulated time of a sample. It stands for the paper's second.",
+    help="Simulated time between two samples. It stands for the paper's second.",
 )
 @click.option(
     "--delay",
     default="20ms",
     show_default=True,
     metavar="TIME",
-    help="Simulated time before the first sample, for PROGRAM to start up.",
+    help="Simulated time before the first sample, while PROGRAM starts up.",
 )
-@click.option("--start", metavar="RATIO", help="Share of CXL memory to start at.  Example: 50% or 1:1")
-@click.option("--shares", metavar="RATIOS", help="Shares to hold with --mode sweep.  Example: 0%,25%,50%")
+@click.option(
+    "--start", metavar="RATIO", help="Share of pages on CXL memory to start at.  Example: 50% or 1:1"
+)
+@click.option(
+    "--shares", metavar="RATIOS", help="Shares that --mode sweep measures one by one.  Example: 0%,25%,50%"
+)
 @click.option(
     "--objective",
     type=click.Choice(["estimate", "throughput"]),
@@ -90,21 +95,31 @@ class _GuestOrModel(click.Command):
     "--model",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Linear model that `cxlab-caption fit` wrote.  [default: the published one]  Example: model.json",
+    help="File of a linear model that `cxlab-caption fit` wrote.  [default: the published one]  "
+    "Example: model.json",
 )
-@click.option("--move-rate", metavar="RATE", help="Move resident pages too, at this rate.  Example: 1GB/s")
-@click.option("--least-samples", type=click.IntRange(1), metavar="N", help="Fewest samples of a tuning.")
+@click.option(
+    "--move-rate",
+    metavar="RATE",
+    help="Move pages that have a place already too, at most at this rate.  Example: 1GB/s",
+)
+@click.option(
+    "--least-samples",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Least number of samples before a share is judged.  Example: 4",
+)
 @click.option(
     "--settling-samples",
     type=click.IntRange(0),
     metavar="N",
-    help="Number of samples to leave out after a change.",
+    help="Number of samples to leave out after a share has changed.  Example: 1",
 )
 @click.option(
     "--most-samples",
     type=click.IntRange(1),
     metavar="N",
-    help="Number of samples to end after.  Example: 100",
+    help="Number of samples after which Caption ends.  Example: 100",
 )
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
 def command(
@@ -126,7 +141,9 @@ def command(
     given = Given(values)
     if given[detail.DETAIL] != "all":
         raise BadRequest(
-            f"--detail {given[detail.DETAIL]}: the controller needs the counters of the whole run"
+            f"--detail {given[detail.DETAIL]}: the controller needs the counters of the whole run; "
+            f"valid: all. "
+            "Leave --detail out"
         )
     if given[processors.CPUS] != 1:
         raise BadRequest(
@@ -150,7 +167,10 @@ def command(
 
     def controller(machine: Machine) -> Program:
         if len(machine.nodes) < 2:
-            raise BadRequest(f"{machine.name} has one node: there is no CXL memory to place pages on")
+            raise BadRequest(
+                f"{machine.name} has one node, so there is no CXL memory to place pages on. Name a machine "
+                "with a CXL node, as `cxlab machines` lists them"
+            )
         command = settings.command(artefacts.built(artefacts.CAPTION), program)
         variables = environment.of(given)
         policy = placement.Placement("Caption", "default")

@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from cxlab.cli import session
+from cxlab.cli.sections import Sectioned
+from cxlab.output import say
 from cxlab.run.errors import BadRequest
 from cxlab.run.guest import checkpoint
 from cxlab.run.host import checkpointing
@@ -26,8 +28,13 @@ from cxlab.run.options import (
 )
 from cxlab.run.options.option import Given, Option
 
-OPTIONS: tuple[Option[Any], ...] = (
+FROM_OUTPUT = replace(
     bounds.FROM_OUTPUT,
+    help="Keep the program where it prints TEXT, on standard output or standard error. No default.  "
+    "Example: ready",
+)
+OPTIONS: tuple[Option[Any], ...] = (
+    FROM_OUTPUT,
     simulated.MACHINE,
     simulated.SET,
     simulated.PREFETCH,
@@ -44,11 +51,12 @@ OPTIONS: tuple[Option[Any], ...] = (
 
 @click.command(
     "checkpoint",
+    cls=Sectioned,
     help="Keep PROGRAM as it is when it prints a text.\n\n"
     "PROGRAM runs untimed up to there, and is kept as NAME. `cxlab run --from NAME` goes on behind the "
     "text, as often as you like, on a machine with other timing or with the pages elsewhere. Caches are cold "
     "there. PROGRAM reads an empty standard input. "
-    "Example: cxlab checkpoint loaded --from-output ready -- ./server",
+    "\n\nExample: cxlab checkpoint loaded --from-output ready -- ./server",
     epilog="Exit status: 0 if the checkpoint is made, 125 if not, 128 + n if a signal ended the command.",
 )
 @partial(table.declare, OPTIONS)
@@ -74,17 +82,25 @@ def command(listed: bool, removed: bool, name: str | None, program: tuple[str, .
 
 
 def _list() -> None:
-    for name in checkpoint.names():
+    names = checkpoint.names()
+    for name in names:
         about = checkpoint.find(name).about
-        click.echo(
+        processors = f"{about.cpus} processor{'' if about.cpus == 1 else 's'}"
+        say(
             f"{name}: {' '.join(about.program.argv)}, at {about.text!r}; {about.machine.name}, "
-            f"{about.cpus} processors, {about.memory()}, {about.program.placement.text}"
+            f"{processors}, {about.memory()}, {about.program.placement.text}",
+            "  ",
         )
+    if not names:
+        say("There is no checkpoint. Example: cxlab checkpoint loaded --from-output ready -- ./server", "  ")
 
 
 def _make(name: str, program: tuple[str, ...], given: Given) -> int:
     if not program:
-        raise BadRequest(f"what program? Example: cxlab checkpoint {name} --from-output ready -- ./server")
+        raise BadRequest(
+            f"PROGRAM is missing: what is to be kept? Example: cxlab checkpoint {name} --from-output "
+            f"ready -- ./server"
+        )
     if given[bounds.FROM_OUTPUT] is None:
         raise BadRequest(
             "--from-output is missing: where is the checkpoint? Give a text that PROGRAM prints when it has "

@@ -180,7 +180,9 @@ class _Measurement:
         directory = self._directory(planned, seed)
         write_json(directory.config, summary.config(request, qemu_version))
         goal = None if earlier is None else Goal.of_earlier("column", earlier)
-        progress = Progress(directory.partial_summary, of=self._of(place, planned, seed), goal=goal)
+        of = self._of(place, planned, seed)
+        long = session.advice(self.given)
+        progress = Progress(directory.partial_summary, of=of, goal=goal, advice=long)
         with _outputs(directory.path) as outputs:
             outcome = supervisor.run(
                 replace(request, outputs=outputs), directory, self.jail, self.interruption, progress
@@ -270,7 +272,10 @@ def measure(
 ) -> list[Column] | int:
     """Run the program for each column and seed; the exit status if that comes to no end."""
     if given[detail.DETAIL] == detail.OFF:
-        raise BadRequest("--detail off times nothing, so there is nothing to compare")
+        raise BadRequest(
+            "--detail off times nothing, so there is nothing to compare; valid: all, marker. Leave "
+            "--detail out"
+        )
     program_file.check(program[0], session.working_folder(), environment.of(given))
     folder = given[files.OUT] or fresh(f"compare-{Path(program[0]).name}")
     with Interruption() as interruption:

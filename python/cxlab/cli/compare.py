@@ -11,6 +11,7 @@ import click
 
 from cxlab.cli import columns, comparison
 from cxlab.cli.output_file import json_option
+from cxlab.cli.sections import Sectioned
 from cxlab.compare import report
 from cxlab.output import write_json
 from cxlab.run.options import detail as detail_options
@@ -68,15 +69,17 @@ def _placements(command: Command) -> Command:
 
 @click.command(
     "compare",
+    cls=Sectioned,
     context_settings={"allow_interspersed_args": False},
     help="Say how much slower a program is on CXL, and why.\n\n"
-    "Each machine and each placement is a column. The first is what the others are compared with. "
-    "Without a placement the columns are the machine's first memory and its CXL memory. PROGRAM is recorded "
-    "once and replayed on the other columns where a replay is exact enough. Else each column runs in a guest "
-    "of its own. For a long PROGRAM add --sample auto: each column then runs in a guest and is sampled. "
-    "What PROGRAM writes to its standard output is kept in the folder of its run. "
-    "`cxlab report` makes a page of the folder of all columns. "
-    "Example: cxlab compare --membind dram --membind cxl -- sort big.txt",
+    "Each machine and each placement is a column. The others are compared with the first one. If you give no "
+    "placement, the columns are the machine's first memory and its CXL memory.\n\n"
+    "PROGRAM runs once. The other columns replay its recording. If a replay would not be exact, each column "
+    "runs in a guest of its own, and the command says why. For a long PROGRAM add --sample auto.\n\n"
+    "What PROGRAM writes to its standard output is kept in the folder of its run. `cxlab report` makes "
+    "a page "
+    "of the folder of all columns. "
+    "\n\nExample: cxlab compare --membind dram --membind cxl -- sort big.txt",
     epilog="Exit status: 0; 125 if the simulator fails, 126 or 127 if PROGRAM cannot be executed or is not "
     "found, 128 + n if a signal ended the comparison.",
 )
@@ -94,12 +97,11 @@ def _placements(command: Command) -> Command:
     default=1,
     show_default=True,
     metavar="N",
-    help="Number of runs of each column, whose scatter is the interval. A seed changes the length of the "
-    "program's environment, and where --sample has its windows.  Example: 5",
+    help="Number of runs of each column. Their scatter gives the interval. Each seed changes the length "
+    "of the "
+    "program's environment, and the places of the windows of --sample.  Example: 5",
 )
-@click.option(
-    "--anew", is_flag=True, help="Run each column in a guest of its own; no recording.  [default: off]"
-)
+@click.option("--anew", is_flag=True, help="Run PROGRAM in each column, and replay nothing.  [default: off]")
 @json_option
 @partial(table.declare, OPTIONS)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")

@@ -49,5 +49,5 @@ def show(columns: Sequence[Column], json_file: Path | None) -> None:
     if json_file is not None:
         output.write_json(json_file, document(columns))
     for sentence in _sentences(columns):
-        click.echo(sentence)
+        output.say(sentence, "  ")
     output.console().print(report.table(columns))

@@ -18,7 +18,7 @@ from cxlab.run.results.finished import Finished
     "diff",
     help="Say how much slower one finished run is than another.\n\n"
     "The first RUN is what the second is compared with. RUN is the folder that `cxlab run` names at its end. "
-    "Example: cxlab diff cxlab-runs/dram cxlab-runs/cxl",
+    "\n\nExample: cxlab diff cxlab-runs/dram cxlab-runs/cxl",
 )
 @click.argument("first", type=click.Path(path_type=Path), metavar="RUN")
 @click.argument("second", type=click.Path(path_type=Path), metavar="RUN")
@@ -39,7 +39,7 @@ def _column(run: Finished, other: Finished) -> Column:
     """A run, called by what it does not share with the other one."""
     result = run.result
     if result is None or result.simulated_seconds <= 0:
-        raise NoRun(f"{run.folder} has no time to compare: nothing was timed")
+        raise NoRun(f"{run.folder} has no time to compare: nothing was timed. Run it again with --detail all")
     differs = [
         mine
         for mine, others in ((run.machine, other.machine), (run.placement, other.placement))

@@ -93,7 +93,7 @@ REQUIREMENTS: dict[str, Callable[[], str]] = {
 @click.command(
     "doctor",
     help="Check this host, and say how to get what is missing.\n\n"
-    "Exit status: 0 if all is there, 1 if something is missing. Example: cxlab doctor --fix",
+    "Exit status: 0 if all is there, 1 if something is missing.\n\nExample: cxlab doctor --fix",
 )
 @click.option(
     "--fix", is_flag=True, help="Download the guest's kernel first, if it is missing (about 110 MB once)."

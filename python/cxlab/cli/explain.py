@@ -6,12 +6,12 @@
     parts and kinds of a slowdown                       cxlab.compare.parts
     errors of the command line                          cxlab.error and all that it is a base of
     options                                             the help of every command
+    words that stand in no table                        cxlab.cli.glossary
 """
 
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,11 +19,14 @@ import click
 
 from cxlab import model
 from cxlab.border import Part
+from cxlab.cli.glossary import WORDS
 from cxlab.compare.parts import NODE_ROWS, ROWS, Kind
 from cxlab.error import Code, InputError, MachineError
+from cxlab.output import say
 
 #: Between them they have every kind of component: a CXL device, another socket.
 MACHINES = ("8468v-asic", "8468v-remote")
+OPTION = "an option of "
 #: How many words that look alike are listed.
 MOST_ALIKE = 5
 
@@ -36,15 +39,20 @@ class Meaning:
     #: a stage, a statistic, an option of a command ...
     what: str
     text: str
+    #: what tables or sentences show in its place
+    shown: str = ""
 
 
 def plain(word: str) -> str:
-    """A word as it is looked up: `--r-t`, `R_t` and `r_t` are one, and so are `dram.loads` and `loads`."""
-    return word.strip().lstrip("-").replace("-", "_").replace(" ", "_").lower().rpartition(".")[2]
+    """A word as it is looked up: `--r-t` and `R_t` are one, so are `dram.loads` and `load`."""
+    bare = word.strip().lstrip("-").replace("-", "_").replace(" ", "_").lower().rpartition(".")[2]
+    return bare if bare.endswith("ss") else bare.removesuffix("s")
 
 
 def everything() -> Iterator[Meaning]:
     """Every word that has a meaning."""
+    for word, text in WORDS.items():
+        yield Meaning(word, "a word of CXLab's results", text)
     for name, place, description in model.stages():
         where = {
             "core": "the core",
@@ -55,7 +63,8 @@ def everything() -> Iterator[Meaning]:
     for name, description in model.causes():
         yield Meaning(name, "a cause of the CPI stack", description)
     for key, row in (*ROWS.items(), *NODE_ROWS.items()):
-        yield Meaning(key, f"a part of a run's time, in tables `{row.label}`", row.description)
+        what = f"a part of a run's time, in tables `{row.label}`"
+        yield Meaning(key, what, row.description, shown=row.label)
     for kind in Kind:
         yield Meaning(
             kind.name.lower(), f"a kind of slowdown, in a sentence `{kind.value}`", kind.description
@@ -72,7 +81,7 @@ def _errors() -> Iterator[Meaning]:
         yield Meaning(wrong.value, "wrong input, exit status 2", wrong.meaning)
     for error in MachineError.__subclasses__():
         if "code" in vars(error):
-            text = inspect.cleandoc(error.__doc__ or "")
+            text = " ".join((error.__doc__ or "").split())
             yield Meaning(error.code, f"an error of the simulator, exit status {error.status}", text)
 
 
@@ -111,7 +120,7 @@ def _options_of(group: click.Group, context: click.Context, path: str) -> Iterat
             if isinstance(option, click.Option) and option.help:
                 flag = next((flag for flag in option.opts if flag.startswith("--")), None)
                 if flag is not None:
-                    yield Meaning(flag, f"an option of `{path} {name}`", option.help)
+                    yield Meaning(flag, f"{OPTION}`{path} {name}`", option.help)
 
 
 def meanings(word: str) -> list[Meaning]:
@@ -123,7 +132,7 @@ def meanings(word: str) -> list[Meaning]:
     """
     known = list(everything())
     asked = plain(word)
-    found = [meaning for meaning in known if plain(meaning.word) == asked]
+    found = [meaning for meaning in known if asked in (plain(meaning.word), plain(meaning.shown))]
     if not found:
         words = {plain(meaning.word): meaning.word for meaning in known}
         alike = difflib.get_close_matches(asked, words, MOST_ALIKE, cutoff=0.5)
@@ -136,8 +145,9 @@ def meanings(word: str) -> list[Meaning]:
 @click.command(
     "explain",
     help="Say what a word of CXLab's results means.\n\n"
-    "WORD is a stage, a statistic, a part or a kind of a slowdown, an option, a symbol of the cost model, or "
-    "an error code. Example: cxlab explain fill_buffer",
+    "WORD stands in a table or a message of CXLab. It is a stage, a statistic, a part or a kind of a "
+    "slowdown, an option, a symbol of the cost model, or an error code.\n\nExample: cxlab explain "
+    "fill_buffer",
 )
 @click.argument("word", metavar="WORD")
 def command(word: str) -> int:
@@ -146,6 +156,13 @@ def command(word: str) -> int:
     for meaning in meanings(word):
         said.setdefault((meaning.word, meaning.text), []).append(meaning.what)
     for (name, text), whats in said.items():
-        click.echo(f"{name}: {', '.join(whats)}")
-        click.echo(f"  {text}")
+        say(f"{name}: {_listed(whats)}", "  ")
+        say(text, "  ", first="  ")
     return 0
+
+
+def _listed(whats: list[str]) -> str:
+    """What a word is. Of commands, each is named after the same words."""
+    commands = [what.removeprefix(OPTION) for what in whats if what.startswith(OPTION)]
+    others = [what for what in whats if not what.startswith(OPTION)]
+    return ", ".join([*others, OPTION + ", ".join(commands)] if commands else others)

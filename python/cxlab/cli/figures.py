@@ -212,17 +212,18 @@ def show(console: Console, title: str, result: RunResult, *, everything: bool) -
     """What the model says of one run: in a few lines, or everything."""
     console.print()
     console.print(title, style="bold", markup=False)
+    width = output.width(console)
     if not everything:
-        console.print(brief(result), end="")
+        console.print(brief(result, width), end="")
         return
-    console.print(program(result), end="")
-    console.print(nodes(result))
+    console.print(program(result, width), end="")
+    console.print(nodes(result), soft_wrap=False, width=width)
     if result.statistics is not None:
-        for line in statistics.lines(result.statistics):
+        for line in statistics.lines(result.statistics, width):
             console.print(line, markup=False, soft_wrap=True)
 
 
-def brief(result: RunResult) -> Text:
+def brief(result: RunResult, width: int = output.WIDE) -> Text:
     """The time, where it went, and what each memory did."""
     ran = f"{_millions(_instructions(result))} instructions, IPC {_ipc(result)}"
     lines = [("simulated time", seconds(result.simulated_seconds), ran)]
@@ -231,7 +232,7 @@ def brief(result: RunResult) -> Text:
     lines.append(("where it went", "", where_it_went(result)))
     for name, node in _nodes_of(result).items():
         lines.append(_node_line(f"node {name}", BANDWIDTH.cell(node) or "idle", _load(node)))
-    return _aligned(lines)
+    return _aligned(lines, width)
 
 
 def _ipc(result: RunResult) -> str:
@@ -276,7 +277,7 @@ def _load(node: Seen[NodeSummary]) -> str:
     return f"a load takes {there}{before}"
 
 
-def program(result: RunResult) -> Text:
+def program(result: RunResult, width: int = output.WIDE) -> Text:
     """What became of the program's time, in a few aligned lines."""
     split = f"user {_millions(result.instructions.user)}, kernel {_millions(result.instructions.kernel)}"
     lines = [
@@ -286,7 +287,7 @@ def program(result: RunResult) -> Text:
     ]
     if result.sampling is not None:
         lines.append(("sample", f"{result.sampling.windows} windows", _interval(result.sampling)))
-    return _aligned(lines)
+    return _aligned(lines, width)
 
 
 def _of_ipc(result: RunResult) -> str:
@@ -294,14 +295,17 @@ def _of_ipc(result: RunResult) -> str:
     return what if result.sampling is None else f"{_ipc(result)}, {what}"
 
 
-def _aligned(lines: Sequence[tuple[str, str, str]]) -> Text:
+def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> Text:
     """Lines of a label, a value and what is to say of it; the latter alone where there is no value."""
     text = Text()
     for label, value, more in lines:
-        text.append(f"  {label:<16}")
-        if value:
-            text.append(f"{value:>11}   ", style="bold")
-        text.append(f"{more}\n", style="dim" if value else "")
+        name = f"  {label:<16}"
+        text.append(name)
+        column = f"{value:>11}   " if value else ""
+        text.append(column, style="bold")
+        beside = " " * len(name + column)
+        told = output.wrapped(more, beside, width, first=beside)[len(beside) :]
+        text.append(f"{told}\n", style="dim" if value else "")
     return text
 
 

@@ -11,7 +11,7 @@ from cxlab.run.guest import artefacts
     "marker",
     help="Print where the markers of `cxlab run --detail marker` are.\n\n"
     "A marker says where detail begins and ends in a program of yours. Outside of CXLab it does nothing. "
-    "Example: cxlab marker --include",
+    "\n\nExample: cxlab marker --include",
 )
 @click.option("--include", is_flag=True, help="Print only the folder of the C header cxlab/marker.h.")
 @click.option("--program", is_flag=True, help="Print only the path of cxlab-marker, for shell scripts.")

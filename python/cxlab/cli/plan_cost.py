@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     "c",
     required=True,
     metavar=QUANTITY,
-    help="C: capacity of main memory over CXL memory, in a CXL server.",
+    help="C: main memory of a CXL server, divided by its CXL memory. No default.  Example: 2",
 )
 @click.option(
-    "--r-t", metavar=QUANTITY, help="R_t: TCO of a CXL server over a baseline server.  [default: from prices]"
+    "--r-t",
+    metavar=QUANTITY,
+    help="R_t: total cost of ownership (TCO) of a server with CXL memory, divided by that of one without.  "
+    "[default: from prices]  Example: 1.1",
 )
 @cluster
 @click.option(
@@ -57,6 +60,7 @@ def command(
     """Compare servers with CXL memory to servers without.
 
     One application runs on all of them. The model is the Abstract Cost Model of EuroSys'24, section 6.
+
     Example: cxlab plan cost --r-d 10 --r-c 8 --c 2 --r-t 1.1
     """
     # Here, so that `cxlab --help` waits for no plotting library.

@@ -63,10 +63,15 @@ relative = grouped(
     "relative",
     Relative,
     click.option(
-        "--r-d", metavar=QUANTITY, help="R_d: throughput with all data in main memory, over all on SSD."
+        "--r-d",
+        metavar=QUANTITY,
+        help="R_d: throughput with all data in main memory, divided by that with all data on SSD.  "
+        "Example: 10",
     ),
     click.option(
-        "--r-c", metavar=QUANTITY, help="R_c: throughput with all data in CXL memory, over all on SSD."
+        "--r-c",
+        metavar=QUANTITY,
+        help="R_c: throughput with all data in CXL memory, divided by that with all data on SSD.  Example: 8",
     ),
     click.option(
         "--from-run",

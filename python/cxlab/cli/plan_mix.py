@@ -39,7 +39,9 @@ def command(applications: Path, quick: bool, prices: Prices, results: Results, d
     """Find one server design for several applications.
 
     A mixed-integer program finds the cheapest fleet for the applications in a TOML file. `cxlab plan mix
-    --example` prints such a file. Example: cxlab plan mix applications.toml
+    --example` prints such a file.
+
+    Example: cxlab plan mix applications.toml
     """
     from cxlab.plan.mix_report import MixReport  # here, as in `plan cost`; and the solver
 

@@ -63,7 +63,9 @@ prices = grouped(
 def command(prices: Prices) -> None:
     """Show the price book.
 
-    Each entry has an interval, a source and a date. Example: cxlab plan prices
+    Each entry has an interval, a source and a date.
+
+    Example: cxlab plan prices
     """
     book = prices.read()
     names = ", ".join(path.stem for path in shipped_books())

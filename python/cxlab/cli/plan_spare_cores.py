@@ -85,7 +85,9 @@ def command(
 ) -> None:
     """Work out the revenue of vCPUs that lack main memory.
 
-    The defaults are the example of EuroSys'24, section 4.3. Example: cxlab plan spare-cores --vcpus 64
+    The defaults are the example of EuroSys'24, section 4.3.
+
+    Example: cxlab plan spare-cores --vcpus 64
     """
     revenue = Revenue.of(
         capacity("--ratio", ratio),

@@ -15,10 +15,11 @@ from cxlab.sweep import folder, query
 
 @click.command(
     "query",
-    help="Ask the results of sweeps by SQL (DuckDB). Table `runs` has a row a run and point, with a column "
-    "for each statistic. Table `statistics` has a row a statistic. DIR is a sweep's folder, or one with "
-    "such folders. "
-    'Example: cxlab query "SELECT machine, placement, latency_ns FROM runs"',
+    help="Ask the results of sweeps by SQL (DuckDB).\n\n"
+    "Table `runs` has one row for each run, or for each point of a bench. Its columns are the axes and the "
+    "figures. Table `statistics` has one row for each statistic of a run. DIR is the folder of a sweep, or a "
+    "folder that holds several of them; cxlab-sweeps if it is not given. "
+    '\n\nExample: cxlab query "SELECT machine, placement, latency_ns FROM runs"',
 )
 @click.argument("sql")
 @click.argument(

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from cxlab import model
 from cxlab.cli import figures, session
+from cxlab.cli.sections import Sectioned
 from cxlab.output import write_json
 from cxlab.run.host import replay
 from cxlab.run.host.progress import Progress
@@ -31,11 +32,12 @@ from cxlab.run.options.option import Given
 
 @click.command(
     "replay",
+    cls=Sectioned,
     help="Replay a recorded trace through the model, without QEMU.\n\n"
     "`cxlab run --record FILE` writes the trace. On the recorded machine, every answer to the guest must "
     "come out the same, bit for bit. On another machine or placement, the same instructions are timed. A "
     "program that would have taken another path is not followed. "
-    "Example: cxlab replay run.trace --membind cxl",
+    "\n\nExample: cxlab replay run.trace --membind cxl",
 )
 @click.argument("trace", type=click.Path(path_type=Path), metavar="FILE")
 @partial(

@@ -15,9 +15,11 @@ from cxlab.sweep.folder import MANIFEST
 
 @click.command(
     "report",
-    help="Write a run, a comparison or a sweep as one HTML file. It has charts that can be explored, and "
+    help="Write a run, a comparison or a sweep as one HTML file.\n\nThe file has charts that can be "
+    "explored, and "
     "needs no network. DIR is the folder that the command left. Comparisons in the folder of a run or of a "
-    "sweep (`cxlab compare --json`) are shown too. Example: cxlab report cxlab-sweeps/lanes -o report.html",
+    "sweep (`cxlab compare --json`) are shown too.\n\nExample: cxlab report cxlab-sweeps/lanes -o "
+    "report.html",
 )
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
@@ -27,7 +29,7 @@ from cxlab.sweep.folder import MANIFEST
     metavar="FILE",
     default="report.html",
     show_default=True,
-    help="The HTML file.",
+    help="Name of the HTML file.",
 )
 def command(directory: Path, output: Path) -> None:
     """Read the folder, write the page."""

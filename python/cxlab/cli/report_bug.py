@@ -18,7 +18,7 @@ from cxlab.run.results import bug_report
     help="Pack what a maintainer needs to know of a run.\n\n"
     "RUN is the folder that `cxlab run` names. The archive has the machine, the figures, the versions and "
     "what `cxlab doctor` says. The program's arguments, its environment and what it printed are left out. "
-    "Example: cxlab report-bug cxlab-runs/dram",
+    "\n\nExample: cxlab report-bug cxlab-runs/dram",
 )
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
 @click.option(

@@ -8,17 +8,19 @@ from typing import Any
 import click
 
 from cxlab.cli import session, start
+from cxlab.cli.sections import Sectioned
 from cxlab.run.options import checkpoint, files, placement, table
 from cxlab.run.options.option import Given
 
 
 @click.command(
     "run",
+    cls=Sectioned,
     context_settings={"allow_interspersed_args": False},
     help="Run PROGRAM of this host on a simulated machine.\n\n"
     "The machine boots Linux with DRAM and CXL memory nodes. PROGRAM runs unmodified, as you, in this "
     "folder. It reads your files and changes none of them. "
-    "Example: cxlab run --membind cxl -- sort big.txt",
+    "\n\nExample: cxlab run --membind cxl -- sort big.txt",
     epilog="Exit status: the program's own; 125 if the simulator fails, 126 or 127 if PROGRAM cannot be "
     "executed or is not found, 128 + n if a signal ended it.",
 )

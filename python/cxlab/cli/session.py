@@ -93,7 +93,7 @@ def run(given: Given, asked: Asked) -> int:
                 request = request.keeping(kept.arriving)
                 for left in kept.removed:
                     _say_removed(left)
-            progress = Progress(directory.partial_summary)
+            progress = Progress(directory.partial_summary, advice=advice(given))
             if asked.steering is not None:
                 request = replace(request, steering=asked.steering(directory, progress))
             write_json(directory.config, summary.config(request, qemu_version))
@@ -253,6 +253,15 @@ def load_machine(machine: AskedMachine) -> description.Machine:
         return description.from_figures(machine, key_figures.described(machine))
     except RefusedByModel as error:
         raise ModelError(error.model_code, str(error)) from None
+
+
+def advice(given: Given) -> str | None:
+    """What to say if a run turns out to be long; None: --sample auto would change nothing, or is refused."""
+    own_end = given[detail.DETAIL] != detail.ALL or given[bounds.FROM_OUTPUT] is not None
+    whole = (files.RECORD, timeline.TIMELINE, profile.OPTION, sampling.SAMPLE)
+    if own_end or given[processors.CPUS] > 1 or any(given.is_set(option) for option in whole):
+        return None
+    return sampling.ADVICE
 
 
 def _refuse_sampling(given: Given, asked: Asked) -> None:

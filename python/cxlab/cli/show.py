@@ -17,7 +17,7 @@ from cxlab.run.results import finished
     "show",
     help="Print the figures of a finished run again.\n\n"
     "RUN is the folder that `cxlab run` names at its end. "
-    "Example: cxlab show --stats cxlab-runs/dram",
+    "\n\nExample: cxlab show --stats cxlab-runs/dram",
 )
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
 @click.option("--stats", is_flag=True, help="Show every figure and every statistic.  [default: off]")
@@ -27,7 +27,7 @@ def command(run: Path, stats: bool) -> int:
     if not found.complete:
         click.echo(f"cxlab: {run} is not complete: {found.reason}", err=True)
     if found.result is None:
-        raise NoRun(f"{run} has no figures: it ran with --detail off")
+        raise NoRun(f"{run} has no figures: it ran with --detail off. Run it again with --detail all")
     whole = msgspec.structs.replace(found.result, statistics=found.statistics())
     console = Console(highlight=False, soft_wrap=True)
     figures.show(console, f"{found.machine}, {found.placement}", whole, everything=stats)

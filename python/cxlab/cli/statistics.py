@@ -10,15 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cxlab.border import Part, StatisticDistribution, StatisticValue
+from cxlab.output import WIDE, wrapped
+
+#: In front of a description that stands below its statistic.
+BELOW = "    "
 
 
-def lines(part: Part, path: str = "") -> Iterator[str]:
-    """A line for each statistic of a part and of its own parts; the machine itself is not named."""
+def lines(part: Part, width: int = WIDE, path: str = "") -> Iterator[str]:
+    """A line for each statistic of a part and of its own parts; the machine itself is not named.
+
+    A description that the width has no room for goes below.
+    """
     for entry in part.statistics:
         name = f"{path}{entry.name}"
-        yield f"{name:<42} {_value(entry.value):>14}  {entry.unit:<13} {entry.description}"
+        figure = f"{name:<42} {_value(entry.value):>14}  {entry.unit:<13}"
+        line = f"{figure} {entry.description}"
+        below = f"{figure.rstrip()}\n{wrapped(entry.description, BELOW, width)}"
+        yield line if len(line) <= width else below
     for inner in part.parts:
-        yield from lines(inner, f"{path}{inner.name}.")
+        yield from lines(inner, width, f"{path}{inner.name}.")
 
 
 def _value(value: StatisticValue) -> str:

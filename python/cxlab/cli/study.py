@@ -53,7 +53,7 @@ on_machine = machine_option(TWO_CHANNELS)
     "study",
     help="Study page placement under a modelled operating system.\n\n"
     "Applications and operating system are models, so that they can be larger than any guest. "
-    "Example: cxlab study sweep --app streaming",
+    "\n\nExample: cxlab study sweep --app streaming",
 )
 def command() -> None:
     """The group."""
@@ -70,7 +70,7 @@ def _times(applications: Sequence[Application]) -> tuple[str, str]:
 @command.command(
     "run",
     help="Measure one placement under one policy.\n\n"
-    "Prints throughput, latencies and migrations. Example: cxlab study run --app streaming --share 25",
+    "Prints throughput, latencies and migrations.\n\nExample: cxlab study run --app streaming --share 25",
 )
 @app_option
 @threads_option
@@ -91,13 +91,14 @@ def _times(applications: Sequence[Application]) -> tuple[str, str]:
     type=click.IntRange(16),
     help="Number of 4 KiB frames of DRAM.  [default: room for all pages]  Example: 6300",
 )
-@click.option("--swap", is_flag=True, help="Take an SSD in the place of CXL memory.")
+@click.option("--swap", is_flag=True, help="Put an SSD in the place of CXL memory.  [default: off]")
 @click.option(
     "--rate",
     type=float,
-    help="Requests per second to each thread of a store.  [default: as many as it answers]",
+    help="Requests per second to each thread of a store.  [default: as many as it can answer]  Example: "
+    "50000",
 )
-@click.option("--warm", metavar="TIME", help="Simulated time before counting.  Example: '1 ms'")
+@click.option("--warm", metavar="TIME", help="Simulated time before anything is counted.  Example: '1 ms'")
 @click.option("--measure", metavar="TIME", help="Simulated time that is counted.  Example: '20 ms'")
 @json_option
 def run_one(
@@ -199,7 +200,7 @@ def sweep(
     "caption",
     help="Let Caption steer the share of CXL memory.\n\n"
     "Microseconds of simulated time stand for the paper's seconds. "
-    "Example: cxlab study caption --app streaming",
+    "\n\nExample: cxlab study caption --app streaming",
 )
 @app_option
 @threads_option

@@ -21,10 +21,10 @@ TOLD = 10
 
 @click.command(
     "sweep",
-    help="Run every combination of the axes of FILE. Axes are machines, settings, placements, workloads and "
-    "seeds. "
-    "A finished run is not repeated: the same command goes on after any end. "
-    "Example: cxlab sweep lanes.toml",
+    help="Run every combination of the axes of FILE.\n\n"
+    "Axes are machines, settings, placements, workloads and seeds. If the command is interrupted, give it "
+    "again: it goes on, and repeats no finished run. "
+    "\n\nExample: cxlab sweep lanes.toml",
 )
 @click.argument("sweep_file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
@@ -44,9 +44,11 @@ TOLD = 10
     "--processes",
     type=click.IntRange(1),
     metavar="N",
-    help="Runs at a time, with --on local.  [default: number of processors]",
+    help="Number of runs at a time, with --on local.  [default: number of processors]",
 )
-@click.option("--dry-run", is_flag=True, help="Say how many runs there are and about how long they take.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only say how many runs there are, and about how long they take."
+)
 def command(sweep_file: Path, out: Path | None, on: str, processes: int | None, dry_run: bool) -> int:
     """Plan, run what is pending, say what failed."""
     sweep = file.read(sweep_file)

@@ -23,13 +23,13 @@ FORMATS = {".json": "speedscope", ".txt": "collapsed stacks", ".folded": "collap
     help="Say which functions and which data wait for CXL memory.\n\n"
     "RUN is the folder of a run with --profile, or a file of `cxlab replay --profile`. Data are variables, "
     "or memory by where it was allocated. Lines need debug information (gcc -g) and addr2line. "
-    "Example: cxlab top cxlab-runs/mine --export waits.json",
+    "\n\nExample: cxlab top cxlab-runs/mine --export waits.json",
 )
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
 @click.option(
     "--node",
     metavar="NODE",
-    help="Memory that is waited for.  [default: every node but the first]  Example: dram",
+    help="Memory node whose waits are shown.  [default: every node but the first]  Example: dram",
 )
 @click.option(
     "--rows",

@@ -21,20 +21,20 @@ from cxlab.output import console, write_json
     "validate",
     help="Compare the simulated machines with silicon.\n\n"
     "Prints each published figure beside the simulated one, with its error. "
-    "Example: cxlab validate --json validation.json",
+    "\n\nExample: cxlab validate --json validation.json",
 )
 @click.option(
     "--reference",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Folder of loaded-latency curves of the EuroSys'24 machine, as CSV.  [default: figures only]",
+    help="Folder with the loaded-latency curves of the EuroSys'24 machine, as CSV.  [default: figures only]",
 )
 @click.option(
     "--blind",
     "blind_folder",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write the predicted curves of servers that nobody here has measured.  Example: predictions",
+    help="Write predicted curves of servers that were not measured to this folder.  Example: predictions",
 )
 @json_option
 @plot_option

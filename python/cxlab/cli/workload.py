@@ -15,8 +15,9 @@ from cxlab.border import RunResult
 from cxlab.cli import session
 from cxlab.cli.output_file import json_option
 from cxlab.cli.repository import ROOT
+from cxlab.cli.sections import Sectioned
 from cxlab.error import Code, InputError
-from cxlab.output import console, facts, table, write_json
+from cxlab.output import console, facts, say, table, write_json
 from cxlab.run.host import supervisor
 from cxlab.run.host.progress import Goal, Progress
 from cxlab.run.interruption import Interrupted, Interruption
@@ -60,7 +61,7 @@ OPTIONS = tuple(option for option in options_table.GUEST if option not in NOT_OU
 
 @click.group(
     "workload",
-    help="List, show and run real programs with data and measures. Example: cxlab workload run redis-ycsb",
+    help="List, show and run real programs with data and measures.\n\nExample: cxlab workload run redis-ycsb",
 )
 def command() -> None:
     """A group."""
@@ -78,8 +79,8 @@ def find(name: str) -> Workload:
     raise InputError(Code.WORKLOAD, name, "is no workload", valid, next_step)
 
 
-@command.command("list", help="List the workloads. Example: cxlab workload list")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@command.command("list", help="List the workloads.\n\nExample: cxlab workload list")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_workloads(as_json: bool) -> None:
     """Name, kind, whether its packages are here."""
     rows = [description.load(folder) for folder in description.shipped(SHIPPED).values()]
@@ -91,8 +92,9 @@ def list_workloads(as_json: bool) -> None:
         ready = "no" if prepared.missing(workload) else "yes"
         shown.add_row(workload.name, workload.document.program, ready, workload.document.about)
     console().print(shown)
-    click.echo(
-        "not ready: `cxlab workload show NAME` says what is missing; `scripts/setup workloads` gets it"
+    say(
+        "If a workload is not ready, `cxlab workload show NAME` says what is missing, and "
+        "`scripts/setup workloads` gets it."
     )
 
 
@@ -107,14 +109,14 @@ def _row(workload: Workload) -> dict[str, Any]:
 
 
 @command.command(
-    "show", help="Show what a workload runs and measures. Example: cxlab workload show redis-ycsb"
+    "show", help="Show what a workload runs and measures.\n\nExample: cxlab workload show redis-ycsb"
 )
 @click.argument("name")
 def show(name: str) -> None:
     """Everything that workload.toml says."""
     workload = find(name)
     document, out = workload.document, console()
-    click.echo(workload.subject)
+    say(workload.subject, "  ")
     rows = facts()
     rows.add_row("folder", str(workload.folder))
     cpus = document.cpus if isinstance(document.cpus, int) else f"`{document.cpus}`"
@@ -138,13 +140,14 @@ def show(name: str) -> None:
     for key, measure in document.measures.items():
         shown.add_row(key, measure.unit, f"{measure.about}; better: {measure.better}")
     out.print(shown)
-    click.echo(f"What the result means. {' '.join(document.means.split())}")
+    say(f"What the result means. {' '.join(document.means.split())}")
 
 
 @command.command(
     "run",
-    help="Run a workload, and print what it measures. NAME is one of `cxlab workload "
-    "list`, or a folder. Example: cxlab workload run redis-ycsb --membind cxl --seeds 5",
+    cls=Sectioned,
+    help="Run a workload, and print what it measures.\n\nNAME is one of `cxlab workload "
+    "list`, or a folder.\n\nExample: cxlab workload run redis-ycsb --membind cxl --seeds 5",
     epilog="Exit status: 0; 125 if the simulator fails, 128 + n if a signal ended it, else the program's.",
 )
 @click.argument("name")
@@ -153,14 +156,14 @@ def show(name: str) -> None:
     default="paper-ratio",
     show_default=True,
     metavar="SIZE",
-    help="Size of the workload, one of `cxlab workload show`.  Example: tiny",
+    help="Size of the workload. `cxlab workload show NAME` lists its sizes.  Example: tiny",
 )
 @click.option(
     "--with",
     "asked",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a parameter or a value of the size. Repeatable.  Example: workload=c",
+    help="Change a parameter of the workload, or a value of its size. Repeatable.  Example: workload=c",
 )
 @click.option(
     "--seeds",

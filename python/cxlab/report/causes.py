@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from cxlab.compare import parts
 from cxlab.report.chart import Axis, Chart, stacks
 
 
@@ -33,10 +34,15 @@ def of_file(path: Path) -> Chart | None:
         found = msgspec.json.decode(path.read_bytes(), type=_Causes).columns
     except (ValueError, OSError):
         return None
-    columns = {column.label: dict(column.because) for column in found}
+    columns = {column.label: _named(column.because) for column in found}
     told = ", ".join(f"{column.label} {column.slowdown:.2f} times" for column in found)
     alt = f"Time over the first column's: {told}. Each stack adds up to the slowdown less one."
     return stacks("Slowdown and its causes", alt, Axis("longer, in times of the first column"), columns)
+
+
+def _named(because: Mapping[str, float]) -> dict[str, float]:
+    """Parts by the names that tables give them."""
+    return {parts.label(part): share for part, share in because.items()}
 
 
 def in_folder(folder: Path) -> list[Chart]:

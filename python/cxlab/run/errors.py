@@ -6,68 +6,112 @@ from cxlab.error import MachineError
 
 
 class ProgramNotFound(MachineError):
-    """The program to run is no file of this host."""
+    """The program to run is no file of this host.
+
+    Give its path, or a PATH that holds it.
+    """
 
     code = "MCH022"
     status = 127
 
 
+class ProgramNotExecutable(MachineError):
+    """The program to run is a file that nobody may execute, or a folder.
+
+    Make it executable with chmod +x, or give its interpreter: sh FILE, python3 FILE.
+    """
+
+    code = "MCH028"
+    status = 126
+
+
 class NoRun(MachineError):
-    """A folder that should hold a run does not, or the run has not ended."""
+    """A folder that should hold a run does not, or the run has not ended.
+
+    `cxlab run` names the folder at its end.
+    """
 
     code = "MCH023"
 
 
 class KernelImageError(MachineError):
-    """The guest kernel is not in the cache and cannot be got."""
+    """The guest's kernel is not in the cache and cannot be downloaded.
+
+    `cxlab doctor --fix` tries again.
+    """
 
     code = "MCH002"
 
 
 class QemuMissing(MachineError):
-    """There is no qemu-system-x86_64."""
+    """There is no qemu-system-x86_64 on PATH.
+
+    `cxlab doctor` says how to get it.
+    """
 
     code = "MCH003"
 
 
 class QemuVersion(MachineError):
-    """QEMU is there in another version than the plugin was made for."""
+    """QEMU has another version than the plugin was made for.
+
+    `cxlab doctor` says which ones it takes.
+    """
 
     code = "MCH004"
 
 
 class QemuDied(MachineError):
-    """QEMU ended before the program did."""
+    """QEMU ended before the program did.
+
+    The message has its last words; `cxlab report-bug` packs the rest.
+    """
 
     code = "MCH005"
 
 
 class GuestPanic(MachineError):
-    """The guest's kernel panicked."""
+    """The guest's kernel panicked.
+
+    console.log in the run's folder has its last words.
+    """
 
     code = "MCH006"
 
 
 class GuestInitFailed(MachineError):
-    """The guest's init could not go on."""
+    """The guest's init could not go on.
+
+    The message says at which step.
+    """
 
     code = "MCH007"
 
 
 class ModelDied(MachineError):
-    """The model's process ended before the program did."""
+    """The model ended before the program did.
+
+    `cxlab report-bug` packs what a maintainer needs.
+    """
 
     code = "MCH008"
 
 
 class BootTimeout(MachineError):
-    """The guest did not become ready."""
+    """The guest did not become ready in time.
+
+    Read console.log in the run's folder, or run when the host has less to do.
+    """
 
     code = "MCH009"
 
 
 class BadRequest(MachineError):
-    """An option names something that the machine does not have, or in a form that it does not take."""
+    """An option has a wrong value: a name that the machine does not have, a wrong form, or a value out "
+    "of range.
+
+    The message names the option, says what is valid, and what to do. `cxlab COMMAND -h` explains the option.
+    """
 
     code = "MCH011"
 
@@ -82,78 +126,117 @@ class ModelError(MachineError):
 
 
 class UnusableFolder(MachineError):
-    """A folder for results, or the cache, cannot be written."""
+    """A folder for results, or the cache, cannot be written.
+
+    Choose another one: --out, or XDG_CACHE_HOME.
+    """
 
     code = "MCH012"
 
 
 class NoJail(MachineError):
-    """This host offers no jail to QEMU and the model."""
+    """This host offers no jail to QEMU and the model.
+
+    `cxlab doctor` says why; --jail off runs without one.
+    """
 
     code = "MCH013"
 
 
 class KeepFailed(MachineError):
-    """What the program wrote could not be kept whole."""
+    """Not all that the program wrote could be kept.
+
+    Give --keep a folder with enough room.
+    """
 
     code = "MCH014"
 
 
 class FolderInUse(MachineError):
-    """A folder for results holds a run already."""
+    """A folder for results holds a run already.
+
+    Choose another one, or add --overwrite.
+    """
 
     code = "MCH015"
 
 
 class OutputLost(MachineError):
-    """The program's standard output or error could not be written."""
+    """The program's standard output or error could not be written.
+
+    The results are kept.
+    """
 
     code = "MCH017"
 
 
 class BadMessage(MachineError):
-    """What came from the guest, or a log that was kept of it, is no message of CXLab's."""
+    """What came from the guest, or a log of it, is no message of CXLab's.
+
+    Run again; root in the guest can cause this.
+    """
 
     code = "MCH018"
 
 
 class Stalled(MachineError):
-    """QEMU or the model hangs."""
+    """QEMU or the model hangs, so the run was ended.
+
+    Run again; `cxlab report-bug` packs what a maintainer needs.
+    """
 
     code = "MCH019"
 
 
 class TimeOver(MachineError):
-    """The run takes longer than ``--timeout`` allows."""
+    """The run took longer than --timeout allows.
+
+    The results so far are kept.
+    """
 
     code = "MCH020"
 
 
 class OutputNeverCame(MachineError):
-    """The program has ended without printing what the run waited for."""
+    """The program ended without the text of --from-output or --to-output.
+
+    Give a text that it prints.
+    """
 
     code = "MCH024"
 
 
 class HostMemoryLow(MachineError):
-    """This host has too little memory for the guest."""
+    """This host has too little memory for the guest.
+
+    Make the nodes smaller with --memory.
+    """
 
     code = "MCH025"
 
 
 class ConsoleFlood(MachineError):
-    """The guest writes to its console without end."""
+    """The guest writes to its console without end, so the run was ended.
+
+    Print to standard output.
+    """
 
     code = "MCH016"
 
 
 class CheckpointRefused(MachineError):
-    """A checkpoint cannot be made, or a run cannot begin at it."""
+    """A checkpoint cannot be made, or a run cannot begin at it.
+
+    The message says why; often it is to be made anew.
+    """
 
     code = "MCH027"
 
 
 class SavedBootDamaged(MachineError):
-    """The state of a machine on which Linux is up cannot be loaded."""
+    """The saved state of a machine on which Linux is up cannot be loaded.
+
+    --boot whole boots without it.
+    """
 
     code = "MCH026"

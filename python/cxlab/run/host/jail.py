@@ -181,7 +181,7 @@ def _existing(path: Path) -> Path:
     try:
         real = path.resolve(strict=True)
     except OSError as error:
-        raise BadRequest(f"--hide {path}: {error.strerror}") from None
+        raise BadRequest(f"--hide {path}: {error.strerror}. Name a file or folder that is there") from None
     if real == Path("/"):
         raise BadRequest(f"--hide {path}: the guest would see no file at all. Hide folders below it")
     return real

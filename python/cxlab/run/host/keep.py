@@ -75,7 +75,7 @@ class Keep:
                         lost.append(f"{file.path}: {error.strerror}")
                 _sync(target)
         except OSError as error:
-            raise KeepFailed(f"--keep {self.folder}: {error.strerror}") from None
+            raise KeepFailed(f"--keep {self.folder}: {error.strerror}. Choose another folder") from None
         if lost:
             more = f", and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
             raise KeepFailed(

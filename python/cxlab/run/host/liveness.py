@@ -73,7 +73,7 @@ class Liveness:
             names = " and ".join(processes)
             raise Stalled(
                 f"{names} used no processor for {MOST_SILENT_SECONDS:.0f} s, and no input is awaited: "
-                "the run was ended"
+                "the run was ended. Run it again; `cxlab report-bug` packs what a maintainer needs"
             )
 
     def _look_at(self, name: str, pid: int, now: float) -> None:

@@ -49,6 +49,8 @@ def _opened(option: str, path: Path | None, resources: ExitStack) -> WholeFile |
     try:
         output = WholeFile(path)
     except OSError as error:
-        raise UnusableFolder(f"{option} {path}: {error.strerror}") from None
+        raise UnusableFolder(
+            f"{option} {path}: {error.strerror}. Choose a path that can be written"
+        ) from None
     resources.callback(output.discard)
     return output

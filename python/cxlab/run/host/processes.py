@@ -281,7 +281,8 @@ class Processes:
             code = self.model.ended()
             if code is None:
                 raise Stalled(
-                    f"the model was not ready {MOST_DRAIN_SECONDS:.0f} s after the program: it was ended"
+                    f"the model was not ready {MOST_DRAIN_SECONDS:.0f} s after the program: it was ended. "
+                    "`cxlab report-bug` packs what a maintainer needs"
                 )
             if code != 0:
                 raise self.why_model_ended(code)

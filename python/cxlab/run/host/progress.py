@@ -2,12 +2,17 @@
 
 ::
 
-    cxlab: running, 12 s, 14.2 M instructions, 1.18 M/s, simulated 0.011 s, 1,100 times slower than real
+    cxlab: running, 12 s, 14.2 M instructions, 1.18 M/s, ..., 1,100 times slower than real, end not known
 
-Of a sampled run, simulated time is what its windows tell. Where the end is known (of a trace, with --until,
-after a run of the same program), the line says how much is done and how long the rest takes too:
+The simulated time of a sampled run is what its windows tell. If the end is known, the line says how much is
+done and how long the rest takes. It is known of a trace, with --until, and after a run of the same program.
 
     cxlab: replaying, 12 s, ..., 1,100 times slower than real, 41 % of the trace, about 17 seconds left
+
+On a terminal the line takes one row, because a row that has wrapped cannot be written over. If the row is too
+short, parts of the line take their short forms:
+
+    cxlab: column 2 of 3, cxl: 12 s, 14.2 M, 1.18 M/s, 1,100x slower, 17 s left
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +37,10 @@ LOG_PERIOD = 60.0
 CLEAR_LINE = b"\r\x1b[K"
 #: Before a run has lasted for so long, its speed says little of the rest [s].
 TELLING = 1.0
+#: Timed instructions after which a run is called long: a minute or two of detail.
+LONG = 100_000_000
+#: Units of a duration in a short row, by their first letter.
+SHORT = {"s": "s", "m": "min", "h": "h"}
 #: A model that has executed fewer instructions since its last report waited for a region of detail meanwhile.
 WORKING = 1000
 
@@ -89,39 +99,73 @@ class _Work:
             self.timed = so_far.simulated_seconds, self.host_seconds
         self.last, self.at = so_far, now
 
-    def text(self, goal: Goal | None) -> str:
+    @property
+    def executed(self) -> int:
+        """Instructions so far."""
+        return 0 if self.last is None else _all(self.last.instructions)
+
+    def parts(self, goal: Goal | None) -> Iterator[_Part]:
         """What has been simulated so far, how fast, and what is left."""
         if self.first is None or self.last is None:
-            return ""
-        executed = _all(self.last.instructions)
-        text = f", {executed / 1e6:.1f} M instructions"
+            return
+        yield _Part(f"{self.executed / 1e6:.1f} M instructions", f"{self.executed / 1e6:.1f} M")
         if self.host_seconds > 0:
-            speed = (executed - _all(self.first.instructions)) / self.host_seconds
-            text += f", {speed / 1e6:.2f} M/s{self._slowdown(self.last)}"
-        return text + self._left(self.first, self.last, goal)
+            speed = (self.executed - _all(self.first.instructions)) / self.host_seconds
+            yield _Part(f"{speed / 1e6:.2f} M/s")
+            yield from self._slowdown(self.last)
+        yield from self._left(self.first, self.last, goal)
 
-    def _slowdown(self, last: SoFar) -> str:
+    def _slowdown(self, last: SoFar) -> Iterator[_Part]:
         if self.timed is None or last.simulated_seconds is None:
-            return ""
+            return
         begun, before = self.timed
         seconds = last.simulated_seconds - begun
         if seconds <= 0:
-            return ""
+            return
         about = "about " if last.sampled else ""
-        slower = f"{(self.host_seconds - before) / seconds:,.0f} times slower than real"
-        return f", simulated {about}{last.simulated_seconds:.3f} s, {about}{slower}"
+        slower = f"{(self.host_seconds - before) / seconds:,.0f}"
+        yield _Part(f"simulated {about}{last.simulated_seconds:.3f} s", "")
+        yield _Part(f"{about}{slower} times slower than real", f"{slower}x slower")
 
-    def _left(self, first: SoFar, last: SoFar, goal: Goal | None) -> str:
+    def _left(self, first: SoFar, last: SoFar, goal: Goal | None) -> Iterator[_Part]:
         """How much is done, and how long the rest takes at the speed so far."""
         before, share, what = first.trace_read, last.trace_read, "the trace"
         if goal is not None:
             before, share, what = goal.share(first), goal.share(last), goal.name
         if before is None or share is None:
-            return ""
-        text = f", {100 * share:.0f} % of {what}"
-        if before < share < 1 and self.host_seconds >= TELLING:
-            text += f", about {duration(self.host_seconds * (1 - share) / (share - before))} left"
-        return text
+            yield UNKNOWN_END
+            return
+        knows_the_rest = before < share < 1 and self.host_seconds >= TELLING
+        yield _Part(f"{100 * share:.0f} % of {what}", "" if knows_the_rest else f"{100 * share:.0f} %")
+        if knows_the_rest:
+            rest = duration(self.host_seconds * (1 - share) / (share - before))
+            number, unit = rest.split()
+            yield _Part(f"about {rest} left", f"{number} {SHORT[unit[0]]} left")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of the line."""
+
+    text: str
+    #: where the row is too short; None: there is no shorter form; empty: the part is left out
+    short: str | None = None
+
+
+UNKNOWN_END = _Part("end not known")
+#: The phase after the program's end.
+FINISHING = "finishing"
+
+
+def _line(name: str, parts: Sequence[_Part], columns: int | None) -> str:
+    """Join all parts. Parts take their short form, the last one first, until the line fits; then cut it."""
+    chosen = [part.text for part in parts]
+    for place, part in reversed(list(enumerate(parts))):
+        if columns is None or len(name + ", ".join(text for text in chosen if text)) <= columns:
+            break
+        if part.short is not None:
+            chosen[place] = part.short
+    return (name + ", ".join(text for text in chosen if text))[:columns]
 
 
 def _all(instructions: Instructions) -> int:
@@ -142,6 +186,8 @@ class Progress:
     of: str = ""
     #: of a run whose end is known; a trace knows its own
     goal: Goal | None = None
+    #: said once, after `LONG` instructions of which nobody knows how many follow
+    advice: str | None = None
     #: the program's last line is not complete: it stays as it is
     held: bool = False
     _since: float = field(default_factory=time.monotonic)
@@ -170,12 +216,24 @@ class Progress:
         if not self.enabled or self.held or now < self._next:
             return
         self._next = now + (PERIOD if self.terminal else LOG_PERIOD)
-        text = f"cxlab: {self.of}{self.phase}, {now - self._since:.0f} s{self._work.text(self.goal)}"
+        self._advise()
+        phase = _Part(self.phase, "" if self.of else None)
+        parts = [phase, _Part(f"{now - self._since:.0f} s"), *self._work.parts(self.goal)]
+        if self.phase == FINISHING:
+            parts = [part for part in parts if part != UNKNOWN_END]
         if self.terminal:
-            os.write(2, CLEAR_LINE + text.encode())
+            os.write(2, CLEAR_LINE + _line(f"cxlab: {self.of}", parts, _columns()).encode())
             self._shown = True
         else:
-            os.write(2, text.encode() + b"\n")
+            os.write(2, _line(f"cxlab: {self.of}", parts, None).encode() + b"\n")
+
+    def _advise(self) -> None:
+        """Say that the run is long, if nobody knows its end."""
+        if self.advice is None or self.goal is not None or self._work.executed < LONG:
+            return
+        self.hide()
+        os.write(2, f"cxlab: {LONG // 10**6} M instructions are timed so far. {self.advice}\n".encode())
+        self.advice = None
 
     def _look(self, now: float) -> None:
         if self.partial_summary is None:
@@ -189,3 +247,11 @@ class Progress:
         if self._shown:
             os.write(2, CLEAR_LINE)
             self._shown = False
+
+
+def _columns() -> int:
+    """Characters of the terminal's row, less the last one: a terminal wraps there."""
+    with suppress(OSError):
+        if (columns := os.get_terminal_size(2).columns) > 1:
+            return columns - 1
+    return 79

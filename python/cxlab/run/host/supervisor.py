@@ -35,7 +35,7 @@ from cxlab.run.host.jail import Confinement
 from cxlab.run.host.liveness import Clock, Liveness
 from cxlab.run.host.ports import ControlPort, InputStream, LogPort, OutputStream, drain
 from cxlab.run.host.processes import Processes
-from cxlab.run.host.progress import PERIOD, Goal, Progress
+from cxlab.run.host.progress import FINISHING, PERIOD, Goal, Progress
 from cxlab.run.host.raw_terminal import ESCAPE, RawTerminal
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.run.request import Outcome, Request
@@ -158,10 +158,14 @@ class _Session:
             )
         waited, console = self.liveness.clock.look(), self.directory.console
         if self.ran is None and waited > MOST_BOOT_SECONDS:
-            raise BootTimeout(f"the guest was not ready after {MOST_BOOT_SECONDS:.0f} s; see {console}")
+            raise BootTimeout(
+                f"the guest was not ready after {MOST_BOOT_SECONDS:.0f} s. Read {console}, and run again "
+                "when this host has less to do"
+            )
         if self.ran is None and waited > MOST_START_SECONDS and console.stat().st_size == 0:
             raise BootTimeout(
-                f"the guest's kernel said nothing within {MOST_START_SECONDS:.0f} s of QEMU's start"
+                f"the guest's kernel said nothing within {MOST_START_SECONDS:.0f} s of QEMU's start. "
+                "Run again when this host has less to do; `cxlab doctor` says what is missing here"
             )
         awaits_input = self.stream is not None and not self.stream.ended
         self.liveness.look(self.processes.named(), awaits_input=awaits_input)
@@ -312,7 +316,7 @@ class _Session:
 
     def end(self) -> None:
         """The regular end: power off, let the model finish."""
-        self.progress.enter("finishing")
+        self.progress.enter(FINISHING)
         self.control.send(guest.power_off_line())
         self.processes.end()
         self._check_awaited_output()

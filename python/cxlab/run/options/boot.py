@@ -9,9 +9,9 @@ from cxlab.run.options.option import Effect, Given, Option
 SAVED, WHOLE = "saved", "whole"
 OPTION: Option[str] = Option(
     "--boot",
-    "Where the guest begins: where Linux is up, in a state that was saved the first time (`saved`), or at "
-    "the kernel's first instruction (`whole`). With --cxl device, --swap or more "
-    "than 8 GiB of memory it boots each time.",
+    "Where the guest begins. `saved`: from a Linux that is up, which the first run on this machine saved. "
+    "`whole`: from the kernel's first instruction, as always with --cxl device, --swap or more than 8 GiB "
+    "of memory.",
     {"type": click.Choice([SAVED, WHOLE]), "default": SAVED, "show_default": True},
     lambda value, _: Effect(config={"boot": value}),
 )

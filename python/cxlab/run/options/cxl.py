@@ -14,7 +14,8 @@ from cxlab.run.topology import Attachment, Interleave, Managed, Topology, attach
 ATTACHMENTS, MANAGERS = ([choice.value for choice in kind] for kind in (Attachment, Managed))
 CXL: Option[str] = Option(
     "--cxl",
-    "How Linux learns of CXL nodes: its driver enumerates them (`device`), or tables name them (`firmware`).",
+    "How Linux finds CXL memory: `device`, by its own CXL driver, or `firmware`, in the tables SRAT and "
+    "HMAT.",
     {
         "type": click.Choice([choice.value for choice in Attachment]),
         "default": Attachment.FIRMWARE.value,
@@ -39,7 +40,7 @@ WAYS: Option[int | None] = Option(
 )
 GRANULARITY: Option[str | None] = Option(
     "--granularity",
-    "Number of bytes in a row on one device, 256 to 16K. Needs --cxl device.  "
+    "Number of bytes in a row on one of the interleaved devices, 256 to 16K. Needs --cxl device.  "
     "[default: the machine file's]  Example: 1K",
     {"metavar": "SIZE"},
 )

@@ -8,17 +8,18 @@ import click
 
 from cxlab.run.options.option import Option
 
-OFF, MARKER = "off", "marker"
+ALL, OFF, MARKER = "all", "off", "marker"
 DETAIL: Option[str] = Option(
     "--detail",
-    "Part of the program that is timed: `all`, between its own `marker`s, or nothing (`off`).",
-    {"type": click.Choice(["all", MARKER, OFF]), "default": "all", "show_default": True},
+    "Part of the program that is timed: `all` of it, the part between its own markers (`marker`), or nothing "
+    "(`off`).",
+    {"type": click.Choice([ALL, MARKER, OFF]), "default": ALL, "show_default": True},
 )
 #: `DETAIL` of `cxlab boot`.
 AT_A_PROMPT = replace(DETAIL, settings={**DETAIL.settings, "default": OFF})
 STATS: Option[bool] = Option(
     "--stats",
-    "Show every statistic, with its unit and description.  [default: off]",
+    "Print every statistic of the machine, with its unit and description.  [default: off]",
     {"is_flag": True},
     needs_detail=True,
 )

@@ -188,21 +188,26 @@ def _weights(text: str) -> list[tuple[str, int]]:
 
 MEMORY: Option[str | None] = Option(
     "--memory",
-    "Size of each node; a node that is not named has 2G.  Example: dram=4G,cxl=8G",
+    "Size of each memory node.  [default: 2G each]  Example: dram=4G,cxl=8G",
     {"metavar": "NODE=SIZE,..."},
 )
 MEMBIND: Option[str | None] = Option(
-    "--membind", "Put pages only on these nodes.  Example: cxl", {"metavar": "NODES"}
+    "--membind", "Put the program's pages only on these nodes.  Example: cxl", {"metavar": "NODES"}
 )
 PREFERRED: Option[str | None] = Option(
-    "--preferred", "Put pages on this node while it has room.  Example: dram", {"metavar": "NODE"}
+    "--preferred",
+    "Put pages on this node while it has room, then on others.  Example: dram",
+    {"metavar": "NODE"},
 )
 INTERLEAVE: Option[str | None] = Option(
-    "--interleave", "Put pages on these nodes in turn.  Example: dram,cxl", {"metavar": "NODES"}
+    "--interleave",
+    "Put pages on these nodes in turn, one page each.  Example: dram,cxl",
+    {"metavar": "NODES"},
 )
 WEIGHTED: Option[str | None] = Option(
     "--weighted-interleave",
-    "Put as many pages in a row on each node as its weight, 1 to 255.  Example: dram=3,cxl=1",
+    "Put pages on these nodes in turn, as many in a row as the node's weight, 1 to 255.  Example: "
+    "dram=3,cxl=1",
     {"metavar": "NODE=WEIGHT,..."},
 )
 #: A program starts with one of them at most.

@@ -58,7 +58,8 @@ def _effect(texts: tuple[str, ...], context: Context) -> Effect:
 
 OPTION: Option[tuple[str, ...]] = Option(
     "--poison",
-    "Poison a line of a CXL device: a program that reads it gets SIGBUS. Repeatable.  [default: none]  "
+    "Poison the line at this offset of a CXL node. A program that reads it gets SIGBUS. Repeatable.  "
+    "[default: none]  "
     "Example: cxl=64M",
     {"multiple": True, "metavar": "NODE=OFFSET"},
     _effect,

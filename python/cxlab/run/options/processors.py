@@ -60,7 +60,8 @@ def _skew(text: str, _: Context) -> Effect:
 #: A turn of 2 us costs the host little, and is short against what threads wait for each other.
 SKEW: Option[str] = Option(
     "--skew",
-    "Most simulated time that one processor may be ahead of another, 100ns to 1ms.  Example: 500ns",
+    "Simulated time that one processor may be ahead of another, 100ns to 1ms. A shorter time orders their "
+    "accesses more exactly, and runs slower.  Example: 500ns",
     {"default": "2us", "show_default": True, "metavar": "TIME"},
     _skew,
 )

@@ -11,7 +11,8 @@ from cxlab.run.options.option import Option
 
 OPTION: Option[bool] = Option(
     "--profile",
-    "Keep which instructions wait for memory, and for which data: `cxlab top RUN` shows it.  [default: off]",
+    "Keep which instructions wait for memory, and for which data. `cxlab top RUN` shows them.  "
+    "[default: off]",
     {"is_flag": True},
     needs_detail=True,
 )

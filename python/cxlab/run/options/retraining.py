@@ -54,7 +54,9 @@ def parse(text: str, machine: Machine) -> Retraining:
         raise BadRequest(f"--retrain {text}: the memory of {node.name} has no CXL link. Name a CXL node")
     most_width, most_rate = machine.link(node)
     if WIDTHS.index(form[2]) > WIDTHS.index(most_width) or int(form[3]) > int(most_rate.split()[0]):
-        raise BadRequest(f"--retrain {text}: the links of {node.name} are {most_width} at {most_rate}")
+        raise BadRequest(
+            f"--retrain {text}: the links of {node.name} are {most_width} at {most_rate}. Give no more"
+        )
     at = f"{form[4]} {form[5]}" if form[4] else "0 ns"
     return Retraining(node.name, node.place, form[2], f"{form[3]} GT/s", at)
 
@@ -69,7 +71,7 @@ def _effect(texts: tuple[str, ...], context: Context) -> Effect:
 
 OPTION: Option[tuple[str, ...]] = Option(
     "--retrain",
-    "Train a node's CXL links down to this width and rate, TIME after detail began. Repeatable.  "
+    "Slow a node's CXL links down to this width and rate, TIME after timing began. Repeatable.  "
     "[default: none]  Example: cxl=x8,16GT/s,2ms",
     {"multiple": True, "metavar": "NODE=WIDTH,RATE[,TIME]"},
     _effect,

@@ -24,6 +24,11 @@ AUTO_DETAIL, AUTO_WARM, AUTO_MOST = 20_000, 60_000, 512
 #: Of several processors, in nanoseconds.
 TIMES = {"us": 10**3, "ms": 10**6}
 EXAMPLE_OF_SEVERAL = "detail=50us,warm=100us,every=5ms"
+#: Of a long run in full detail.
+ADVICE = (
+    f"If the program is much longer, end this run with ctrl-C and add --sample {AUTO}. "
+    "It times windows of the program only, and gives each figure its interval"
+)
 #: DEVIATIONS, SMP-7.
 NOT_SHOWN = (
     "intervals of several processors are not shown to hold. Where threads spin for locks, the time can be "
@@ -119,23 +124,22 @@ def parse(text: str | None, seed: int, cpus: int = 1) -> Sample | None:
 
 SAMPLE: Option[str | None] = Option(
     "--sample",
-    "Time windows of `detail` instructions, one in each `every`, after `warm` instructions that are not "
-    "counted. Between windows only caches, TLBs and branch predictor are kept warm. `auto` times the first "
-    "ten million instructions wholly, and thins the windows out where the program is longer. With several "
-    f"processors, give times: {EXAMPLE_OF_SEVERAL}.  "
-    "[default: every instruction in detail]  "
-    f"Example: {EXAMPLE}",
+    "Time only parts of a long program, called windows. `auto` chooses them: up to ten million instructions "
+    "are timed whole, and a longer program has 256 to 512 windows. To choose yourself, give instructions: "
+    "each `every` has one window of `detail`, after `warm` that are simulated and not counted. Between "
+    "windows, caches, TLBs and branch predictor stay warm. With several processors, give times: "
+    f"{EXAMPLE_OF_SEVERAL}.  [default: every instruction is timed]  Example: auto",
     {"metavar": "auto|detail=N,warm=N,every=N"},
     needs_detail=True,
 )
 SEED: Option[int] = Option(
     "--sample-seed",
-    "Seed that places the first window of --sample.  Example: 7",
+    "Number that decides where the first window of --sample lies.  Example: 7",
     {"type": click.IntRange(min=0, max=2**63 - 1), "default": 0, "show_default": True, "metavar": "N"},
 )
 WARM_UP: Option[bool] = Option(
     "--warm-up",
-    "Keep caches and branch predictor warm, without timing, from the program's start to where timing begins. "
+    "Simulate caches and branch predictor before timing begins, too. Without it they are cold there. "
     "Needs --detail marker or --from-output.  [default: off]",
     {"is_flag": True},
 )

@@ -9,7 +9,7 @@ from cxlab.run.size import parse_bytes
 
 OPTION: Option[str | None] = Option(
     "--swap",
-    "Size of a swap disk on the machine's drive, which serves it in simulated time.  [default: none]  "
+    "Size of a swap disk on the machine's drive. Its requests take simulated time.  [default: none]  "
     "Example: 4G",
     {"metavar": "SIZE"},
 )

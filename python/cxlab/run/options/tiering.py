@@ -20,8 +20,9 @@ def _effect(scan_period_ms: int | None, _: Context) -> Effect:
 
 OPTION: Option[int | None] = Option(
     "--tiering",
-    "Let Linux promote hot pages (numa_balancing 2) and demote cold ones. Linux scans for them every MS "
-    f"milliseconds of simulated time. A real machine scans every {USUAL_MS}.  [default: off]  Example: 10",
+    "Let Linux move hot pages to DRAM and cold ones to CXL memory (numa_balancing 2). It scans for them "
+    f"every MS milliseconds of simulated time. A real machine scans every {USUAL_MS}.  [default: off]  "
+    f"Example: 10",
     {"type": click.IntRange(min=1), "metavar": "MS"},
     _effect,
 )

@@ -58,7 +58,7 @@ def parse(file: Path | None, window: str) -> Timeline | None:
 
 TIMELINE: Option[Path | None] = Option(
     "--timeline",
-    "Write a timeline to this file, for ui.perfetto.dev: requests by stage, queue depths, IPC.  "
+    "Write a timeline of requests by stage, queue depths and IPC to this file. Open it at ui.perfetto.dev.  "
     "Example: time.json",
     {"type": click.Path(path_type=Path, dir_okay=False), "metavar": "FILE"},
     needs_detail=True,

@@ -11,8 +11,7 @@ from cxlab.run.options.option import Given, Option
 UNITS = {"s": 1, "min": 60, "h": 3600}
 OPTION: Option[str | None] = Option(
     "--timeout",
-    "End the run after this much time of the host's clock, and keep the results so far.  [default: none]  "
-    "Example: 10min",
+    "End the run after this much real time, and keep the results so far.  [default: none]  Example: 10min",
     {"metavar": "TIME"},
 )
 

@@ -89,5 +89,5 @@ def _summary(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise NoRun(f"{file} cannot be read: {error}") from None
     if not isinstance(document, dict):
-        raise NoRun(f"{file} is no summary of a run")
+        raise NoRun(f"{file} is no summary of a run; valid: the folder that `cxlab run` names at its end")
     return document

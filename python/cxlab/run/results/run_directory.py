@@ -143,4 +143,4 @@ def fresh(program: str) -> Path:
         except FileExistsError:
             continue
         return path
-    raise UnusableFolder(f"{DEFAULT_PARENT} has a thousand runs of this second")
+    raise UnusableFolder(f"{DEFAULT_PARENT} has a thousand runs of this second. Choose a folder with --out")
