@@ -1,9 +1,10 @@
 """CXL-DMSim (Hong et al.), figure 14: a key-value store on too little memory, with swap and with CXL memory.
 
-The paper runs Viper. `examples/hybrid_store.c` stands for it, with its pages in ordinary memory. Both sizes of records have
-one number of records: small ones fit into local DDR, large ones are twice as much as there is. DDR alone swaps to the machine's drive.
-The expanded machine takes local DDR first, then CXL memory. The paper prints neither sizes nor the drive. So a second table
-shows how the gain depends on the share that fits. About twenty minutes in all, an estimate: quick takes two.
+The paper runs Viper. `examples/hybrid_store.c` stands for it, with its pages in ordinary memory. Both sizes
+of records have one number of records: small ones fit into local DDR, large ones are twice as much as there
+is. DDR alone swaps to the machine's drive. The expanded machine takes local DDR first, then CXL memory. The
+paper prints neither sizes nor the drive. So a second table shows how the gain depends on the share that
+fits. About twenty minutes in all, an estimate: quick takes two.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def measure(asked: Asked) -> Report:
         found = gains(asked, "1,000 B", times)
         cells.append(["1,000 B", times, *found])
         if times == TIMES_LOCAL[0]:
-            rows.append(Row("1,000 B, the largest gain of four", PAPER[0], max(found), RATIO, paper_to=PAPER[1]))
+            rows.append(
+                Row("1,000 B, the largest gain of four", PAPER[0], max(found), RATIO, paper_to=PAPER[1])
+            )
             rows += [
                 Row(f"{operation} of 1,000 B", None, gain, RATIO)
                 for operation, gain in zip(OPERATIONS, found, strict=True)
@@ -81,7 +84,8 @@ def measure(asked: Asked) -> Report:
         share = TIMES_LOCAL[0] * slots_per_page("1,000 B") / slots_per_page("216 B")
         cells.append(["216 B", share, *found])
         rows += [
-            Row(f"{operation} of 216 B", None, gain, RATIO) for operation, gain in zip(OPERATIONS, found, strict=True)
+            Row(f"{operation} of 216 B", None, gain, RATIO)
+            for operation, gain in zip(OPERATIONS, found, strict=True)
         ]
     title = "CXL-DMSim figure 14: operations a second with CXL memory over those with swap"
     figures = Figures(title, rows, MAKES[0])
@@ -91,6 +95,8 @@ def measure(asked: Asked) -> Report:
         *(Column(name, "{:.1f}") for name in OPERATIONS),
     ]
     table = Table("gain by how much fits", columns, cells)
-    draw = partial(figure.bars, title="CXL-DMSim figure 14", y="times as fast as with swap", pairs=figures.pairs())
+    draw = partial(
+        figure.bars, title="CXL-DMSim figure 14", y="times as fast as with swap", pairs=figures.pairs()
+    )
     notes = ["for 216 B the paper says that the speed stays relatively consistent, and prints no number"]
     return Report([figures, table], notes, figure=draw)

@@ -1,8 +1,9 @@
 """Read bandwidth of Samsung's CMM-H over the working set, beside Cylon (Yoon et al., FAST'26), figure 4.
 
-The working set is a ratio of the device's DRAM cache. Threads of the bench stand for Intel MLC, which read their buffers
-in order. Three ratios are published here. One of them calibrates ``cmm-h-800``: its row says so, and proves nothing. Beyond the
-cache (1.33 and 2.67) the rows are predictions, and no figure of the paper is printed. A minute in all.
+The working set is a ratio of the device's DRAM cache. Threads of the bench stand for Intel MLC, which read
+their buffers in order. Three ratios are published here. One of them calibrates ``cmm-h-800``: its row says
+so, and proves nothing. Beyond the cache (1.33 and 2.67) the rows are predictions, and no figure of the
+paper is printed. A minute in all.
 """
 
 from __future__ import annotations

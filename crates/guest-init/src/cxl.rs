@@ -212,7 +212,9 @@ fn endpoint_decoder(wanted: u64) -> Result<PathBuf> {
             decoders.take_while(|decoder| decoder.exists()).find(|decoder| size(decoder).is_ok_and(free))
         }))
     })?
-    .ok_or_else(|| Error::Cxl { what: format!("no CXL memory device with serial number {wanted:#x} has a free decoder") })
+    .ok_or_else(|| Error::Cxl {
+        what: format!("no CXL memory device with serial number {wanted:#x} has a free decoder"),
+    })
 }
 
 fn serial_of(decoder: &str) -> Result<u64> {

@@ -65,7 +65,8 @@ pub fn ensure(base: u64, wanted: Option<Namespace>) -> Result<Option<String>> {
 
 /// The region of libnvdimm that begins at this host physical address; its namespaces have been looked for.
 fn region_at(base: u64) -> Result<PathBuf> {
-    let at = |region: &Path| fs::read_to_string(region.join("resource")).is_ok_and(|text| parse(text.trim()) == Some(base));
+    let at =
+        |region: &Path| fs::read_to_string(region.join("resource")).is_ok_and(|text| parse(text.trim()) == Some(base));
     let looked_for = |region: &Path| region.join("driver").exists();
     poll(|| Ok(entries(DEVICES, "region")?.into_iter().find(|region| at(region) && looked_for(region))))?
         .ok_or_else(|| Error::Cxl { what: format!("libnvdimm has no region at {base:#x}") })

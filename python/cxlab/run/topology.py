@@ -8,8 +8,8 @@
        its bridges)         +-- host bridge 1 --+-- root port -- type-3 device, serial 2
                                                 +-- root port -- type-3 device, serial 4
 
-A persistent partition is the end of each device, and a second region of the window, behind the volatile one: its
-device addresses follow on, so one set of HDM decoders holds both for the model.
+A persistent partition is the end of each device, and a second region of the window, behind the volatile
+one. Its device addresses follow on. So one set of HDM decoders holds both for the model.
 
 Position p of a region is the device with the window's p-th serial number; a window over two bridges goes to
 them in turn, so they do, too. QEMU has the registers; memory is one backend a
@@ -187,7 +187,7 @@ class Topology:
                 arguments += ["-object", _backend(media_of(window), window.persistent, kept)]
             for bridge in window.bridges:
                 bus = BUSES * (bridge + 1)
-                # A host bridge that passes everything on has one decoder, as Linux sees it: room for one region.
+                # Linux gives a host bridge that passes everything on one decoder: room for one region.
                 decoders = ",hdm_for_passthrough=true" if window.volatile and window.persistent else ""
                 arguments += ["-device", f"pxb-cxl,id=hb{bridge},bus=pcie.0,bus_nr={bus}{decoders}"]
             for port, device in enumerate(window.devices):
@@ -260,9 +260,7 @@ def attach(
         here = tuple(range(bridges, bridges + interleave.bridges))
         share = node_bytes[node.place] // ways
         kept = _persistent_share(node, node_bytes[node.place], ways, persistent.sizes.get(node.name, 0))
-        devices = tuple(
-            Device(serials + way + 1, here[way % len(here)], share, kept) for way in range(ways)
-        )
+        devices = tuple(Device(serials + way + 1, here[way % len(here)], share, kept) for way in range(ways))
         window = Window(len(windows), node.place, here, devices, granularity, managed, persistent.namespace)
         windows.append(window)
         serials, bridges = serials + ways, bridges + len(here)
@@ -277,7 +275,8 @@ def _persistent_share(node: Node, size: int, ways: int, asked: int) -> int:
     if asked % multiple or asked > size:
         raise BadRequest(
             f"--persistent {node.name}={format_bytes(asked)}: over {ways} devices it is a multiple of "
-            f"{format_bytes(multiple)} (256M a device), and a part of {node.name}={format_bytes(size)} of --memory"
+            f"{format_bytes(multiple)} (256M a device), and a part of {node.name}={format_bytes(size)} "
+            "of --memory"
         )
     return asked // ways
 

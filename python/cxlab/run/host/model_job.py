@@ -112,9 +112,10 @@ def line(request: Request, ready: guest.Ready, out: Path, descriptors: Descripto
 
 
 def _regions(topology: Topology, regions: Sequence[guest.Region]) -> list[Region]:
-    """The regions of each window as one, in the model's words: devices are counted from 0 in the window's order.
+    """The regions of each window as one, in the model's words: its devices are counted from 0.
 
-    A pmem region follows on the ram region of its window, in addresses of the host as in those of the devices.
+    A pmem region follows on the ram region of its window, in addresses of the host as in those of the
+    devices.
 
     Raises:
         BadMessage: Linux has put them in other places.
@@ -127,7 +128,9 @@ def _regions(topology: Topology, regions: Sequence[guest.Region]) -> list[Region
         for before, after in pairwise(parts):
             same = (after.granularity, after.serials) == (first.granularity, first.serials)
             if not same or after.base != before.base + before.size:
-                raise BadMessage(f"the guest's Linux put a pmem region elsewhere than behind its ram region: {parts}")
+                raise BadMessage(
+                    f"the guest's Linux put a pmem region elsewhere than behind its ram region: {parts}"
+                )
         order = [device.serial for device in window.devices]
         region: Region = {
             "node": window.node,

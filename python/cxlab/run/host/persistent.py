@@ -6,9 +6,9 @@
     DIR/NODE.media    what lies behind a window, as QEMU maps it
     DIR/SERIAL.labels the label storage area of a device
 
-QEMU maps the files and shares them. So what the guest has stored is in the host's page cache at once: it stays if QEMU is
-killed, as after a Global Persistent Flush that succeeds (docs/decisions/persistent-memory.md). No other file of
-the host is written by a guest.
+QEMU maps the files and shares them. So what the guest has stored is in the host's page cache at once. It
+stays if QEMU is killed, as after a Global Persistent Flush that succeeds
+(docs/decisions/persistent-memory.md). No other file of the host is written by a guest.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class Folder:
                 os.close(self._lock)
                 raise
         except OSError as error:
-            raise BadRequest(f"--persistent-in {folder}: {error.strerror}. Name a folder to write in") from None
+            raise BadRequest(
+                f"--persistent-in {folder}: {error.strerror}. Name a folder to write in"
+            ) from None
 
     def _take(self, nodes: Sequence[str], windows: Sequence[Window]) -> None:
         """Lock the folder, and hold its layout to the machine's."""
@@ -72,7 +74,8 @@ class Folder:
             found = None
         if found != wanted:
             raise BadRequest(
-                f"--persistent-in {self.folder}: it holds other partitions. {LAYOUT} has {json.dumps(found)}, "
+                f"--persistent-in {self.folder}: it holds other partitions. {LAYOUT} has "
+                f"{json.dumps(found)}, "
                 f"the options ask for {json.dumps(wanted)}. Give its options, or name another folder"
             )
 

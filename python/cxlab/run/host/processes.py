@@ -20,7 +20,16 @@ from cxlab.error import MachineError
 from cxlab.run.errors import CheckpointRefused, SavedBootDamaged, Stalled
 from cxlab.run.guest import artefacts
 from cxlab.run.guest import protocol as guest
-from cxlab.run.host import checkpointing, early_end, memory_file, model_job, persistent, qemu, saved_boot, swap
+from cxlab.run.host import (
+    checkpointing,
+    early_end,
+    memory_file,
+    model_job,
+    persistent,
+    qemu,
+    saved_boot,
+    swap,
+)
 from cxlab.run.host.jail import Confinement, Room
 from cxlab.run.host.output_files import OutputFiles
 from cxlab.run.host.ports import LifePipe, Ports

@@ -55,8 +55,8 @@ BRIDGES: Option[int] = Option(
 
 PERSISTENT: Option[str | None] = Option(
     "--persistent",
-    "Size of the persistent partition of CXL nodes, a part of --memory: a pmem region of Linux's driver. Needs "
-    "--cxl device.  [default: none]  Example: cxl=512M",
+    "Size of the persistent partition of CXL nodes, a part of --memory: a pmem region of Linux's driver. "
+    "Needs --cxl device.  [default: none]  Example: cxl=512M",
     {"metavar": "NODE=SIZE,..."},
 )
 NAMESPACE: Option[str] = Option(
@@ -71,8 +71,8 @@ NAMESPACE: Option[str] = Option(
 )
 PERSISTENT_IN: Option[Path | None] = Option(
     "--persistent-in",
-    "Folder in which the persistent partitions outlive the run, however it ends: the guest writes there. Needs "
-    "--persistent.  [default: they are gone with the run]  Example: pmem",
+    "Folder in which the persistent partitions outlive the run, however it ends: the guest writes there. "
+    "Needs --persistent.  [default: they are gone with the run]  Example: pmem",
     {"type": click.Path(path_type=Path, file_okay=False), "metavar": "DIR"},
 )
 
@@ -109,7 +109,15 @@ def of(given: Given, machine: Machine, node_bytes: tuple[int, ...]) -> tuple[Mac
     if Attachment(given[CXL]) is Attachment.DEVICE:
         interleave = Interleave(given[WAYS], given[GRANULARITY], given[BRIDGES])
         return attach(machine, node_bytes, interleave, Managed(given[MANAGED]), persistent(given, machine))
-    of_devices: tuple[Option[Any], ...] = (MANAGED, WAYS, GRANULARITY, BRIDGES, PERSISTENT, NAMESPACE, PERSISTENT_IN)
+    of_devices: tuple[Option[Any], ...] = (
+        MANAGED,
+        WAYS,
+        GRANULARITY,
+        BRIDGES,
+        PERSISTENT,
+        NAMESPACE,
+        PERSISTENT_IN,
+    )
     for option in of_devices:
         if given.is_set(option):
             value = f" {given[option]}" if option is MANAGED else ""

@@ -17,15 +17,16 @@ MOST_WEIGHT = 255
 
 
 def pairs(option: str, text: str, example: str) -> dict[str, str]:
-    pairs: dict[str, str] = {}
+    """The values of nodes by their names, from ``dram=2G,cxl=2G``."""
+    values: dict[str, str] = {}
     for item in text.split(","):
         name, equals, value = item.partition("=")
         if not (name and equals and value):
             raise BadRequest(f"{option} {text}: '{item}' is not NODE=VALUE; valid: {example} and the like")
-        if name in pairs:
+        if name in values:
             raise BadRequest(f"{option} {text}: the node '{name}' is named twice. Name each node once")
-        pairs[name] = value
-    return pairs
+        values[name] = value
+    return values
 
 
 def parse_memory(text: str | None, machine: Machine) -> tuple[int, ...]:
