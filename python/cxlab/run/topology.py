@@ -214,8 +214,8 @@ def _backend(name: str, size: int, kept: Mapping[str, Path]) -> str:
     """Shared memory: of a file if it is kept."""
     if name in kept:
         path = str(kept[name]).replace(",", ",,")
-        return f"memory-backend-file,id={name},size={size},mem-path={path},share=on"
-    return f"memory-backend-memfd,id={name},size={size},share=on"
+        return f"memory-backend-file,id={name},size={size >> 10}K,mem-path={path},share=on"
+    return f"memory-backend-memfd,id={name},size={size >> 10}K,share=on"
 
 
 def _type3(device: Device, kept: Mapping[str, Path]) -> list[str]:
@@ -223,14 +223,17 @@ def _type3(device: Device, kept: Mapping[str, Path]) -> list[str]:
     serial, volatile = device.serial, device.size - device.persistent
     objects, settings = [], ""
     if volatile:
-        objects += ["-object", f"memory-backend-ram,id=media{serial},size={volatile},share=on"]
+        objects += ["-object", f"memory-backend-ram,id=media{serial},size={volatile // MIB}M,share=on"]
         settings += f",volatile-memdev=media{serial}"
     if device.persistent:
         labels = labels_of(serial)
-        objects += ["-object", f"memory-backend-ram,id=pmedia{serial},size={device.persistent},share=on"]
+        objects += [
+            "-object",
+            f"memory-backend-ram,id=pmedia{serial},size={device.persistent // MIB}M,share=on",
+        ]
         objects += ["-object", _backend(labels, LABEL_BYTES, kept)]
         settings += f",persistent-memdev=pmedia{serial},lsa={labels}"
-    return [*objects, "-device", f"cxl-type3,id=mem{serial},bus=rp{serial},sn={serial}{settings}"]
+    return [*objects, "-device", f"cxl-type3,id=mem{serial},bus=rp{serial}{settings},sn={serial}"]
 
 
 def attach(

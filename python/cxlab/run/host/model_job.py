@@ -94,7 +94,7 @@ def line(request: Request, ready: guest.Ready, out: Path, descriptors: Descripto
         "machine": request.machine.asked,
         "set": settings_of(request.machine.asked),
         "nodes": [{"node": places[node], "ranges": list(ranges)} for node, ranges in ready.nodes],
-        "regions": _regions(request.topology, ready.regions),
+        "regions": regions(request.topology, ready.regions),
         "retrainings": [],
         "out": str(out),
         "record": None
@@ -111,7 +111,7 @@ def line(request: Request, ready: guest.Ready, out: Path, descriptors: Descripto
     return json.dumps({**job, **request.effect.model}).encode() + b"\n"
 
 
-def _regions(topology: Topology, regions: Sequence[guest.Region]) -> list[Region]:
+def regions(topology: Topology, committed: Sequence[guest.Region]) -> list[Region]:
     """The regions of each window as one, in the model's words: its devices are counted from 0.
 
     A pmem region follows on the ram region of its window, in addresses of the host as in those of the
@@ -123,7 +123,9 @@ def _regions(topology: Topology, regions: Sequence[guest.Region]) -> list[Region
     """
     told = []
     for window in topology.windows:
-        parts = sorted((part for part in regions if part.window == window.number), key=lambda part: part.base)
+        parts = sorted(
+            (part for part in committed if part.window == window.number), key=lambda part: part.base
+        )
         first = parts[0]
         for before, after in pairwise(parts):
             same = (after.granularity, after.serials) == (first.granularity, first.serials)
