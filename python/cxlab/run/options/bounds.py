@@ -130,16 +130,16 @@ TO_OUTPUT: Option[str | None] = Option(
 
 FROM_SYMBOL: Option[str | None] = Option(
     "--from-symbol",
-    "Time the program from its first call of the function NAME. FILE is the library or the other program that has "
-    "it.  [default: from its start]  Example: serve",
+    "Time the program from its first call of the function NAME. FILE is the library or the other program "
+    "that has it.  [default: from its start]  Example: serve",
     {"metavar": "[FILE:]NAME"},
     lambda text, context: _of_symbol("from_symbol", FROM_SYMBOL.flag, text, context),
     needs_detail=True,
 )
 TO_SYMBOL: Option[str | None] = Option(
     "--to-symbol",
-    "End the run where the program calls the function NAME, after the text or function that timing begins at.  "
-    "[default: when PROGRAM ends]  Example: finish",
+    "End the run where the program calls the function NAME, after the text or function that timing begins "
+    "at.  [default: when PROGRAM ends]  Example: finish",
     {"metavar": "[FILE:]NAME"},
     lambda text, context: _of_symbol("to_symbol", TO_SYMBOL.flag, text, context),
     needs_detail=True,
