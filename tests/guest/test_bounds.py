@@ -116,6 +116,54 @@ def test_a_text_that_never_came_is_an_error_with_the_last_words(
     assert not ran.summary["complete"] and ran.summary["bound"] is None
 
 
+@pytest.mark.parametrize("options", [[], ["--cpus", "2"]], ids=["one", "two"])
+def test_what_is_timed_between_two_calls_is_what_the_program_measures(
+    tmp_path: Path, programs: Path, options: list[str]
+) -> None:
+    """By the program's own clock, read behind one call and ahead of the other.
+
+    The end that the program calls ahead of the beginning is none.
+    """
+    calls = ["--from-symbol", "begins", "--to-symbol", "ends"]
+    ran = Cxlab(tmp_path, "all").run(str(programs / "called"), "3", options=[*calls, *options])
+    ended(ran, "--to-symbol")
+    measured = float(ran.stdout.split()[-1]) / 1e9
+    # Around the two clock reads: a thaw, a probe at the end, and a line that the program prints.
+    assert measured <= ran.summary["simulated_seconds"] <= measured + 0.15e-3
+
+
+def test_a_function_of_a_program_that_the_program_starts_is_named_with_its_file(
+    tmp_path: Path, programs: Path
+) -> None:
+    called = programs / "called"
+    options = ["--from-symbol", f"{called}:begins", "--to-output", "took"]
+    ran = Cxlab(tmp_path, "all").sh(f"true; {called} 1; true", options=options)
+    ended(ran, "--to-output")
+    assert 1e-3 <= ran.summary["simulated_seconds"] <= 1.2e-3
+
+
+def test_a_function_that_is_never_called_is_an_error(tmp_path: Path, programs: Path) -> None:
+    ran = Cxlab(tmp_path, "all").sh("true", options=["--from-symbol", f"{programs / 'called'}:never"])
+    assert ran.status == 125
+    assert "never': the program did not call this function, so it was not timed" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("symbol", "message"),
+    [
+        ("begin", "names no function begin; valid names are like begins"),
+        ("/nowhere/at/all:begins", "/nowhere/at/all is no ELF program or library that you can read"),
+        (f"{__file__}:begins", "For a script, name its interpreter"),
+    ],
+)
+def test_a_function_that_is_not_there_is_refused_before_the_boot(
+    tmp_path: Path, programs: Path, symbol: str, message: str
+) -> None:
+    ran = Cxlab(tmp_path, "all").run(str(programs / "called"), options=["--from-symbol", symbol])
+    assert ran.status == 125 and message in ran.stderr
+    assert not ran.summary
+
+
 def test_a_timeout_says_what_had_not_come(tmp_path: Path) -> None:
     # The host's time: a busy host may not have booted the guest by the first one.
     for seconds in ("20s", "180s"):
@@ -133,18 +181,24 @@ def test_a_program_that_ends_first_has_its_own_status(tmp_path: Path) -> None:
 
 
 def commands() -> list[str]:
+    """Each command of cxlab, with the commands ahead of it in its block."""
     blocks = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if line.startswith("cxlab run")]
+    return [block.strip() for block in blocks]
 
 
-@pytest.mark.parametrize("line", commands())
-def test_every_command_of_the_page_ends_as_the_page_says(tmp_path: Path, line: str) -> None:
+@pytest.mark.parametrize("block", commands())
+def test_every_command_of_the_page_ends_as_the_page_says(tmp_path: Path, block: str) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    *before, line = block.splitlines()
+    for command in before:
+        subprocess.run(shlex.split(command), cwd=tmp_path, check=True)
     arguments = shlex.split(line)[1:]
-    command = [sys.executable, "-m", "cxlab", "run", "--out", str(tmp_path / "out"), *arguments[1:]]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    assert arguments[0] == "run"
+    command_line = [sys.executable, "-m", "cxlab", "run", "--out", str(tmp_path / "out"), *arguments[1:]]
+    done = subprocess.run(command_line, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())
     # The last bound of the line is the one that ends the run.
-    bounds = [word for word in arguments if word in ("--until", "--until-idle", "--to-output")]
+    bounds = [word for word in arguments if word in ("--until", "--until-idle", "--to-output", "--to-symbol")]
     assert summary["complete"] and summary["bound"] == bounds[-1]
     assert summary["instructions"]["user"] > 0

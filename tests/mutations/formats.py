@@ -81,16 +81,16 @@ LOG = (
 )
 EVENTS = (
     b'{"event": "ready", "kernel": "6.12", "nodes": [{"node": 0, "ranges": [[0, 655360], [1048576, 1000]]}], '
-    b'"regions": [{"window": 0, "base": 4563402752, "size": 1000, "granularity": 256, "serials": [1, 2], '
-    b'"node": 1, "dax": "dax0.0"}]}\n'
+    b'"regions": [{"window": 0, "mode": "ram", "base": 4563402752, "size": 1000, "granularity": 256, '
+    b'"serials": [1, 2], "node": 1, "device": "dax0.0"}]}\n'
     b'{"event": "exit", "status": {"code": 3}, "stdout_bytes": 5, "stderr_bytes": 0, "files": [{"path": '
     b'"/a", "kind": "file", "size": 3, "mode": 420, "lost": null}, {"path": [255, 1], "kind": "deleted", '
     b'"size": 0, "mode": 0, "lost": "x"}], "oom": ["out of memory"], "moved": {"pages": {"pgdemote": 3}, '
-    b'"stalls_us": {"memory.some": 4}, "movers_us": {"kswapd0": 1}}, "from_output": true, '
-    b'"to_output": false, "stopped": true}\n'
+    b'"stalls_us": {"memory.some": 4}, "movers_us": {"kswapd0": 1}}, "begun": true, '
+    b'"ended": false, "stopped": true}\n'
     b'{"event": "exit", "status": {"not_started": {"step": "execute", "errno": 2, "message": "x"}}, '
     b'"stdout_bytes": 0, "stderr_bytes": 0, "files": [], "oom": [], "moved": {"pages": {}, "stalls_us": {}, '
-    b'"movers_us": {}}, "from_output": false, "to_output": false, "stopped": false}\n'
+    b'"movers_us": {}}, "begun": false, "ended": false, "stopped": false}\n'
     b'{"event": "failed", "code": "GST001", "message": "no such node"}\n'
 )
 SAMPLES = b"".join(

@@ -30,6 +30,7 @@ ELSEWHERE = {
     "cxlab doctor --fix": "may download: scripts/check_wheel, in bare roots",
     "cxlab run --cxl device --tiering": "needs 4 GB: tests/guest/test_memory_management.py, with less",
     "cxlab run --from-output": "tests/guest/test_bounds.py, with its figures",
+    "cxlab run --from-symbol": "tests/guest/test_bounds.py, with its figures",
     "cxlab run --membind cxl -- ./program": "job 1 of tests/newcomer, with another program",
     "cxlab run --until": "tests/guest/test_bounds.py, with its figures",
     "cxlab sweep lanes.toml --on slurm": "needs a cluster: tests/sweep/test_slurm.py",

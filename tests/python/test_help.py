@@ -15,9 +15,10 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from cxlab.cli import SECTIONS, cli
+from cxlab.cli import SECTIONS, cli, sections
 from cxlab.cli.completion import SHELLS, VARIABLE
 from cxlab.output import table
+from cxlab.run.options import table as options
 from rich.console import Console
 
 #: A line of help [characters].
@@ -151,3 +152,9 @@ def test_a_table_cuts_no_cell(width: int) -> None:
 def test_a_plan_begins_with_its_verdict(r_t: str, verdict: str) -> None:
     said = CliRunner().invoke(cli, ["plan", "cost", "--r-d", "10", "--r-c", "8", "--c", "2", "--r-t", r_t])
     assert " ".join(said.output.split("\n\n")[0].split()) == verdict
+
+
+def test_every_option_of_a_guest_is_in_one_section_of_the_help() -> None:
+    listed = [option.flag for group in sections.SECTIONS.values() for option in group]
+    assert sorted(listed) == sorted(set(listed))
+    assert {option.flag for option in options.GUEST} <= set(listed)

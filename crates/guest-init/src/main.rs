@@ -16,15 +16,18 @@ mod fuse;
 mod group;
 mod host_files;
 mod kernel_log;
+mod namespace;
 mod network;
 mod phrase;
 mod placement;
 mod port;
+mod probe;
 mod program;
 mod protocol;
 mod srat;
 mod stdio;
 mod steering;
+mod sysfs;
 mod terminal;
 mod tiering;
 mod tree;
@@ -57,6 +60,7 @@ use crate::group::Group;
 use crate::kernel_log::KernelLog;
 use crate::phrase::{Awaited, Heard};
 use crate::port::Ports;
+use crate::probe::Probes;
 use crate::program::Program;
 use crate::protocol::{Event, Exit, Request, Run, Status, Step, Stream};
 use crate::stdio::{Closer, Ends, Input, Output};
@@ -183,7 +187,10 @@ fn serve(run: &Run, events: &Events, mut requests: Requests, streams: Streams) -
         // It ends when the program no longer reads (EPIPE); nobody asks.
         thread::spawn(move || input.pump());
     }
-    let heard = Arc::new(Heard::default());
+    let heard = Arc::new(Heard::new(run));
+    if let Some(probes) = Probes::lay(run, program.pid(), &heard)? {
+        probes.await_calls();
+    }
     let pump = |pipe, port, sent: &Arc<Mutex<u64>>| {
         Output::pump(pipe, port, Awaited::new(run, &heard, checkpoint.clone()), Arc::clone(sent))
     };
@@ -208,7 +215,7 @@ fn serve(run: &Run, events: &Events, mut requests: Requests, streams: Streams) -
     }
     let oom = log.oom_lines();
     let stopped = stop.load(Acquire) && status == Status::Signal(libc::SIGKILL);
-    let (from_output, to_output) = (heard.from(), heard.to());
+    let (begun, ended) = (heard.has_begun(), heard.has_ended());
     events.send(&Event::Exit(Box::new(Exit {
         status,
         stdout_bytes,
@@ -216,8 +223,8 @@ fn serve(run: &Run, events: &Events, mut requests: Requests, streams: Streams) -
         files,
         oom,
         moved,
-        from_output,
-        to_output,
+        begun,
+        ended,
         stopped,
     })))?;
     // An error means that the host has gone.

@@ -43,9 +43,11 @@ impl Phrase {
     }
 }
 
-/// What has come of both texts, in whichever stream.
+/// Where a run is between its beginning and its end, each a text in whichever stream, or a function.
 #[derive(Debug, Default)]
 pub struct Heard {
+    /// detail begins somewhere within the program
+    awaits: bool,
     from: AtomicBool,
     to: AtomicBool,
     /// the second text of a run that goes on from a checkpoint
@@ -53,6 +55,10 @@ pub struct Heard {
 }
 
 impl Heard {
+    pub fn new(run: &Run) -> Heard {
+        Heard { awaits: run.from_output.is_some() || run.from_symbol.is_some(), ..Heard::default() }
+    }
+
     fn start(&self, start: Start) {
         *self.of_start.lock().expect("nobody panics with it") = start.to_output.map(ByteString::into_bytes);
     }
@@ -61,12 +67,29 @@ impl Heard {
         self.of_start.lock().expect("nobody panics with it").clone()
     }
 
-    pub fn from(&self) -> bool {
+    /// Whether what may end the program counts: its beginning has come, or it needs none.
+    pub fn counts(&self) -> bool {
+        !self.awaits || self.has_begun()
+    }
+
+    pub fn has_begun(&self) -> bool {
         self.from.load(Acquire)
     }
 
-    pub fn to(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.to.load(Acquire)
+    }
+
+    /// The beginning has come: whether it is the first.
+    pub fn begin(&self) -> bool {
+        !self.from.swap(true, AcqRel)
+    }
+
+    /// The end has come.
+    pub fn end(&self) {
+        self.to.store(true, Release);
+        marker::<PROGRAM_END>();
+        program::kill_all();
     }
 }
 
@@ -90,9 +113,7 @@ impl Awaited {
     /// the scheduler takes its processor away, milliseconds behind the text.
     pub fn run_at_once(&self) {
         if self.from.is_some() || self.to.is_some() {
-            let lowest = libc::sched_param { sched_priority: 1 };
-            // SAFETY: sets the policy of this thread. Init is root: it is not refused.
-            unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const lowest) };
+            run_at_once();
         }
     }
 
@@ -100,17 +121,17 @@ impl Awaited {
     pub fn pass<E>(&mut self, piece: &[u8], pass_on: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let (begins, ends) = self.hear(piece);
         if ends && !begins {
-            self.end();
+            self.heard.end();
         }
         pass_on(piece)?;
-        if begins && !self.heard.from.swap(true, AcqRel) {
+        if begins && self.heard.begin() {
             match &self.checkpoint {
                 Some(checkpoint) => self.heard.start(checkpoint.take()),
                 None => marker::<FROM_OUTPUT>(),
             }
         }
         if ends && begins {
-            self.end();
+            self.heard.end();
         }
         Ok(())
     }
@@ -122,21 +143,22 @@ impl Awaited {
         if self.to.is_none() && self.checkpoint.is_some() {
             self.to = self.heard.of_start().map(Phrase::new);
         }
-        if let Some(from) = self.from.as_mut().filter(|_| !self.heard.from()) {
+        if let Some(from) = self.from.as_mut().filter(|_| !self.heard.has_begun()) {
             let found = from.ends_in(piece);
             begins = found.is_some();
             rest = &piece[found.unwrap_or(piece.len())..];
         }
-        let listens = (begins || self.from.is_none() || self.heard.from()) && !self.heard.to();
+        let listens = (begins || self.heard.counts()) && !self.heard.has_ended();
         let ends = listens && self.to.as_mut().is_some_and(|to| to.ends_in(rest).is_some());
         (begins, ends)
     }
+}
 
-    fn end(&self) {
-        self.heard.to.store(true, Release);
-        marker::<PROGRAM_END>();
-        program::kill_all();
-    }
+/// Let this thread run as soon as it has something to do, before every program.
+pub fn run_at_once() {
+    let lowest = libc::sched_param { sched_priority: 1 };
+    // SAFETY: sets the policy of this thread. Init is root: it is not refused.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const lowest) };
 }
 
 #[cfg(test)]

@@ -124,8 +124,21 @@ pub struct Run {
     pub from_output: Option<ByteString>,
     /// the program is ended when it has printed this
     pub to_output: Option<ByteString>,
+    /// detail begins when this function is called
+    pub from_symbol: Option<Symbol>,
+    /// the program is ended when this function is called
+    pub to_symbol: Option<Symbol>,
     /// the machine stands still where the program has printed `from_output`, for its state to be saved
     pub checkpoint: bool,
+}
+
+/// A function, by the place of its first instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Symbol {
+    pub file: ByteString,
+    /// in the file [bytes]
+    pub offset: u64,
 }
 
 /// What a run that goes on from a checkpoint wants; the rest is the checkpoint's.
@@ -173,9 +186,9 @@ pub struct Exit {
     pub oom: Vec<String>,
     /// what memory management did meanwhile
     pub moved: Moved,
-    /// the program printed the text that detail begins with, and the one that it was ended at
-    pub from_output: bool,
-    pub to_output: bool,
+    /// the program came to the text or the function that detail begins with, and to the one that it was ended at
+    pub begun: bool,
+    pub ended: bool,
     /// the host's request ended the program
     pub stopped: bool,
 }
@@ -191,8 +204,8 @@ impl Exit {
             files: Vec::new(),
             oom: Vec::new(),
             moved: Moved::default(),
-            from_output: false,
-            to_output: false,
+            begun: false,
+            ended: false,
             stopped: false,
         }
     }

@@ -19,6 +19,7 @@ mod dispatch;
 mod forward;
 mod front;
 mod in_line;
+mod issue;
 mod lines;
 mod locked;
 mod memory;

@@ -195,9 +195,11 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
     if given[sampling.SAMPLE] is not None and cpus > 1:
         click.echo(f"cxlab: {sampling.NOT_SHOWN}", err=True)
     bounds_of_run = bounds.of(given)
-    if bounds_of_run.from_output is not None and given[detail.DETAIL] == detail.MARKER:
+    begins = bounds_of_run.begins
+    if begins is not None and given[detail.DETAIL] == detail.MARKER:
         raise BadRequest(
-            "--from-output with --detail marker: two beginnings. Leave --detail out, or give no --from-output"
+            f"{begins.flag} with --detail marker: two beginnings. Leave --detail out, "
+            f"or give no {begins.flag}"
         )
     node_bytes = placement.parse_memory(given[placement.MEMORY], machine)
     host_memory.check_boot(machine, node_bytes, host_memory.HostMemory().available_bytes())
@@ -205,7 +207,8 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
         click.echo(f"cxlab: {warning}", err=True)
     machine, topology = cxl.of(given, machine, node_bytes)
     program = asked.program(machine)
-    effect = table.effect(given, Context(machine, topology))
+    executed = program_file.find(program.argv[0], program.cwd, program.environment)
+    effect = table.effect(given, Context(machine, topology, executed))
     swap_bytes = swap.size(given, machine)
     timeout_seconds = timeout.seconds(given)
     qemu_version = qemu.check_version()
@@ -268,9 +271,10 @@ def _refuse_sampling(given: Given, asked: Asked) -> None:
     profile.check(sampled=sampled, profiled=given[profile.OPTION])
     if asked.steering is not None and (sampled or warm_up):
         raise BadRequest("--sample and --warm-up: a controller reads counters at any time. Leave both out")
-    if warm_up and given[detail.DETAIL] != detail.MARKER and given[bounds.FROM_OUTPUT] is None:
+    if warm_up and given[detail.DETAIL] != detail.MARKER and not any(map(given.is_set, bounds.BEGINNINGS)):
         raise BadRequest(
-            "--warm-up applies only before a marker or a text. Add --detail marker, or --from-output TEXT"
+            "--warm-up applies only before a marker, a text or a function. Add --detail marker, "
+            "--from-output TEXT or --from-symbol NAME"
         )
 
 

@@ -8,8 +8,10 @@ execute a file: that is left to the guest.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Mapping
+from pathlib import Path
 
 from cxlab.run.errors import ProgramNotExecutable, ProgramNotFound
 
@@ -39,6 +41,12 @@ def check(name: str, folder: str, environment: Mapping[str, str]) -> None:
         raise ProgramNotFound(
             f"{name}: not found in {searched}; give its path, or set PATH with --env PATH=FOLDER:..."
         )
+
+
+def find(name: str, folder: str, environment: Mapping[str, str]) -> Path | None:
+    """The program's file; None if this host has none."""
+    found = os.path.join(folder, name) if "/" in name else shutil.which(name, path=environment.get("PATH"))
+    return None if found is None else Path(found)
 
 
 def _may_be_there(path: str) -> bool:

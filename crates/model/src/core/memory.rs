@@ -1,131 +1,17 @@
-//! Loads and the caches: from a known address to the data, or to a request.
+//! The caches of a core: from a translated address to the line, or to a request for it.
 
 use cxlab_kernel::Time;
 
-use super::cpi_stack::Source;
-use super::forward::LastStore;
 use super::misses::{Awaited, Entering, Look, Waiting};
-use super::order::Sequence;
-use super::translate::Then;
-use super::window::{Issued, Touched, Waiter, Waiters};
+use super::window::{Waiter, Waiters};
 use super::{Core, Uncore};
 use crate::addr::Hpa;
 use crate::cache::{ProgramCounter, Reference, ReferenceKind};
 use crate::error::ModelError;
-use crate::feed::{LineAccess, Touch};
+use crate::feed::LineAccess;
 use crate::request::{Op, RequestKey};
 
-/// What a load has from a store in the queue.
-enum Forwarded {
-    /// its data, then
-    At(Time),
-    /// it waits until the store is complete
-    Later,
-}
-
 impl Core {
-    /// The addresses of a row that had to wait for them are known: look its loads up.
-    pub(super) fn issue_row<U: Uncore>(&mut self, sequence: Sequence, uncore: &mut U) -> Result<(), ModelError> {
-        let touched = *self.window.touched(sequence);
-        let ready = self.window.entry(sequence).address_ready;
-        let mut accesses = std::mem::take(&mut self.issuing);
-        accesses.clear();
-        self.lines.append_to(touched.lines, &mut accesses);
-        let issued = self.issue(sequence, ready, &touched, &accesses, uncore);
-        self.issuing = accesses;
-        let issued = issued?;
-        self.window.entry(sequence).issued(issued);
-        Ok(())
-    }
-
-    /// The addresses are known at `ready`: look the loads up.
-    #[inline]
-    pub(super) fn issue<U: Uncore>(
-        &mut self,
-        sequence: Sequence,
-        ready: Time,
-        touched: &Touched,
-        accesses: &[LineAccess],
-        uncore: &mut U,
-    ) -> Result<Issued, ModelError> {
-        let (mut data_ready, mut waits, mut later) = (ready, 0, Time::ZERO);
-        let mut source = touched.source;
-        let prefetches = matches!(touched.touch, Touch::Prefetch | Touch::PrefetchToOwn);
-        let owns = matches!(touched.touch, Touch::Locked | Touch::PrefetchToOwn);
-        let op = if owns { Op::Own } else { Op::Load };
-        let (l2_hits, registers) = (self.stats.l2_hits.get(), self.stats.device_accesses.get());
-        for access in accesses.iter().copied() {
-            if access.store {
-                // A store is complete when its address is translated too.
-                match self.translate(access, ready, Then::Wake(Waiter::Data(sequence)), uncore)? {
-                    Some(known) => data_ready = data_ready.max(known),
-                    None => waits += 1,
-                }
-                continue;
-            }
-            self.stats.loads.increment();
-            let at = self.ports.load(ready);
-            if prefetches {
-                self.reach(access, op, None, at, uncore)?;
-                continue;
-            }
-            let forwarded = source.take().and_then(|store| self.forward(store, sequence, at));
-            let ready = match forwarded {
-                Some(Forwarded::At(ready)) => Some(ready),
-                Some(Forwarded::Later) => {
-                    later += self.timing.l1;
-                    None
-                }
-                None => self.reach(access, op, Some(Waiter::Data(sequence)), at, uncore)?,
-            };
-            match ready {
-                Some(ready) => data_ready = data_ready.max(ready),
-                None => waits += 1,
-            }
-        }
-        let source = match () {
-            () if waits > 0 => Source::Request,
-            () if self.stats.device_accesses.get() > registers => Source::Registers,
-            () if self.stats.l2_hits.get() > l2_hits => Source::L2,
-            () => Source::L1,
-        };
-        Ok(Issued { data_ready, waits, source, later })
-    }
-
-    /// When a store in the queue gives the load its data, as fast as L1 would; `None` if the store has left the queue.
-    #[inline]
-    fn forward(&mut self, store: LastStore, load: Sequence, at: Time) -> Option<Forwarded> {
-        if !self.stores.holds(store.number, at) {
-            return None;
-        }
-        self.stats.forwarded.increment();
-        // What was dispatched a window before this load was committed before it; its row is another's by now.
-        if self.window.has_forgotten(store.sequence) {
-            return Some(Forwarded::At(at + self.timing.l1));
-        }
-        let Some(complete) = self.window.complete(store.sequence) else {
-            self.window.wait_for(store.sequence, Waiter::Data(load));
-            return Some(Forwarded::Later);
-        };
-        Some(Forwarded::At(complete.max(at) + self.timing.l1))
-    }
-
-    /// Translate an address and look its line up: as [`Core::fetch`].
-    #[inline(always)]
-    pub(super) fn reach<U: Uncore>(
-        &mut self,
-        access: LineAccess,
-        op: Op,
-        waiter: Option<Waiter>,
-        at: Time,
-        uncore: &mut U,
-    ) -> Result<Option<Time>, ModelError> {
-        match self.translate(access, at, Then::Fetch { op, waiter }, uncore)? {
-            Some(known) => self.fetch(access, op, waiter, at, known, uncore),
-            None => Ok(None),
-        }
-    }
-
     /// Look up at `at` a line that was wanted since `born`: when it is there; `None` if the waiter, if there is one, will
     /// be woken.
     #[inline]

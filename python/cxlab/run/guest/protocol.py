@@ -188,6 +188,8 @@ class Region:
     """A CXL region that Linux committed."""
 
     window: int
+    #: ram or pmem
+    mode: str
     #: first byte [host physical address]
     base: int
     #: [bytes]
@@ -195,10 +197,10 @@ class Region:
     granularity: int
     #: serial numbers of the devices, by position
     serials: tuple[int, ...]
-    #: Linux's number; None: a program manages it
+    #: Linux's number; None: no memory of the kernel is in it
     node: int | None
-    #: name of the dax device
-    dax: str
+    #: name of its device; None: a pmem region without a namespace
+    device: str | None
 
 
 @dataclass(frozen=True)
@@ -271,9 +273,9 @@ class Exit:
     stalls_us: dict[str, int]
     #: how long each kernel thread that reclaims, demotes or compacts had a processor [us of simulated time]
     movers_us: dict[str, int]
-    #: the program printed the text that detail begins with, and the one that it was ended at
-    from_output: bool = False
-    to_output: bool = False
+    #: the program came to the text or function that detail begins with, and to the one that it was ended at
+    begun: bool = False
+    ended: bool = False
     #: the host's request ended the program
     stopped: bool = False
 
@@ -342,8 +344,8 @@ class _Exit(Struct, tag="exit", tag_field="event"):
     files: tuple[_File, ...]
     oom: tuple[str, ...]
     moved: _Moved
-    from_output: bool
-    to_output: bool
+    begun: bool
+    ended: bool
     stopped: bool
 
 
@@ -371,7 +373,7 @@ def _event(event: _Ready | _Exit | _Failed) -> Event:
             return Ready(kernel, tuple((node.node, node.ranges) for node in nodes), regions)
         case _Failed(code, message):
             return Failed(code, message)
-        case _Exit(status, stdout_bytes, stderr_bytes, files, oom, moved, from_output, to_output, stopped):
+        case _Exit(status, stdout_bytes, stderr_bytes, files, oom, moved, begun, ended, stopped):
             written = tuple(
                 WrittenFile(decode_bytes(file.path), file.kind, file.size, file.mode, file.lost)
                 for file in files
@@ -385,7 +387,7 @@ def _event(event: _Ready | _Exit | _Failed) -> Event:
                 moved.pages,
                 moved.stalls_us,
                 moved.movers_us,
-                from_output,
-                to_output,
+                begun,
+                ended,
                 stopped,
             )

@@ -135,13 +135,13 @@ def _fill(
             saver.end()
         (folder / CONSOLE).unlink()
         (folder / TIME).write_text(f"{saver.time_ps()}\n")
-    assert request.bounds.from_output is not None
+    assert request.bounds.begins is not None
     about = checkpoint.about(
         request.machine,
         request.node_bytes,
         request.cpus,
         request.program,
-        request.bounds.from_output,
+        request.bounds.begins.text,
         versions=versions_of(request),
         key=saved_boot.key(command),
     )
@@ -221,7 +221,8 @@ class _Guest:
                     raise self._ended(event)
 
     def _ended(self, event: guest.Exit) -> MachineError:
-        text = self.request.bounds.from_output
+        assert self.request.bounds.begins is not None
+        text = self.request.bounds.begins.text
         match event.status:
             case guest.NotStarted(step, _, message):
                 how = f"could not be started ({step}: {message})"

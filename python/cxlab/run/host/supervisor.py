@@ -171,14 +171,14 @@ class _Session:
         self.liveness.look(self.processes.named(), awaits_input=awaits_input)
 
     def _awaited_output(self) -> str:
-        """What to know of a run that waits for the program's output, or nothing."""
+        """What to know of a run that waits for the program's output or for a call, or nothing."""
         bounds = self.request.bounds
         timed = self.directory.read_partial_summary()
-        if bounds.from_output is not None and (timed is None or timed.simulated_seconds == 0):
-            return f"; --from-output {bounds.from_output!r} had not come. {self._last_words()}"
-        if bounds.to_output is not None:
-            return f"; --to-output {bounds.to_output!r} had not come. {self._last_words()}"
-        return ""
+        awaited = bounds.begins if timed is None or timed.simulated_seconds == 0 else None
+        awaited = awaited or bounds.ends
+        return (
+            "" if awaited is None else f"; {awaited.flag} {awaited.text!r} had not come. {self._last_words()}"
+        )
 
     def _last_words(self) -> str:
         """What the program printed last, by stream."""
@@ -322,20 +322,19 @@ class _Session:
         self._check_awaited_output()
 
     def _check_awaited_output(self) -> None:
-        """A text that was awaited to the program's end is an error, whatever its status."""
+        """What was awaited to the program's end is an error, whatever its status."""
         bounds, event = self.request.bounds, self.outcome.exit
         if event is None or isinstance(event.status, guest.NotStarted):
             return
-        if bounds.from_output is not None and not event.from_output:
-            raise OutputNeverCame(
-                f"--from-output {bounds.from_output!r}: the program did not print this, so it was not timed. "
-                f"{self._last_words()}. Give a text that the program prints"
-            )
-        if bounds.to_output is not None and not event.to_output and not event.stopped:
-            raise OutputNeverCame(
-                f"--to-output {bounds.to_output!r}: the program did not print this, and ran to its end. "
-                f"{self._last_words()}. Give a text that the program prints"
-            )
+        for awaited, came, then in (
+            (bounds.begins, event.begun, ", so it was not timed"),
+            (bounds.ends, event.ended or event.stopped, ", and ran to its end"),
+        ):
+            if awaited is not None and not came:
+                raise OutputNeverCame(
+                    f"{awaited.flag} {awaited.text!r}: the program did not {awaited.does}{then}. "
+                    f"{self._last_words()}. Give {awaited.valid}"
+                )
 
     def abort(self) -> None:
         """An early end: the model gives what it has."""
@@ -367,10 +366,10 @@ class _Session:
     def _bound(self) -> str | None:
         """The option that ended the run ahead of its program, if one did."""
         event, bounds = self.outcome.exit, self.request.bounds
-        if event is None or not (event.stopped or event.to_output):
+        if event is None or not (event.stopped or event.ended):
             return None
-        if event.to_output:
-            return "--to-output"
+        if event.ended and bounds.ends is not None:
+            return bounds.ends.flag
         simulated = self.outcome.simulated
         if bounds.until_idle_ps is None:
             return "--until"

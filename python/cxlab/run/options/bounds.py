@@ -4,6 +4,7 @@
 
     program start ---- "ready" printed ==== timed ==== 200 ms, or idle, or "done" printed: the run ends
                        --from-output                   --until --until-idle --to-output
+                       --from-symbol                                        --to-symbol
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 import click
 
 from cxlab.run.errors import BadRequest
-from cxlab.run.options.option import Effect, Given, Option
+from cxlab.run.options import symbol
+from cxlab.run.options.option import Context, Effect, Given, Option
 
 #: In picoseconds.
 UNITS = {"us": 10**6, "ms": 10**9, "s": 10**12}
@@ -27,6 +29,18 @@ MOST_TEXT_BYTES = 4096
 
 
 @dataclass(frozen=True)
+class Awaited:
+    """What a part of the program begins or ends with: a text that it prints, or a function that it calls."""
+
+    flag: str
+    text: str
+    #: what the program does, as in "did not print this"
+    does: str
+    #: what to give in its place
+    valid: str
+
+
+@dataclass(frozen=True)
 class Bounds:
     """Where timing begins, and what ends the run ahead of its program; None: nothing does."""
 
@@ -34,9 +48,8 @@ class Bounds:
     until_ps: int | None = None
     #: how long no program has executed an instruction [ps]
     until_idle_ps: int | None = None
-    #: texts of the program's output
-    from_output: str | None = None
-    to_output: str | None = None
+    begins: Awaited | None = None
+    ends: Awaited | None = None
 
     @property
     def in_time(self) -> bool:
@@ -115,6 +128,26 @@ TO_OUTPUT: Option[str | None] = Option(
 )
 
 
+FROM_SYMBOL: Option[str | None] = Option(
+    "--from-symbol",
+    "Time the program from its first call of the function NAME. FILE is the library or the other program "
+    "that has it.  [default: from its start]  Example: serve",
+    {"metavar": "[FILE:]NAME"},
+    lambda text, context: _of_symbol("from_symbol", FROM_SYMBOL.flag, text, context),
+    needs_detail=True,
+)
+TO_SYMBOL: Option[str | None] = Option(
+    "--to-symbol",
+    "End the run where the program calls the function NAME, after the text or function that timing begins "
+    "at.  [default: when PROGRAM ends]  Example: finish",
+    {"metavar": "[FILE:]NAME"},
+    lambda text, context: _of_symbol("to_symbol", TO_SYMBOL.flag, text, context),
+    needs_detail=True,
+)
+#: Where a program's timing begins within it, and where it is ended.
+BEGINNINGS, ENDS = (FROM_OUTPUT, FROM_SYMBOL), (TO_OUTPUT, TO_SYMBOL)
+
+
 def _of_time(key: str, ps: int | None) -> Effect:
     plugin = () if ps is None else (f"{key}={ps}",)
     return Effect(config={f"{key}_ms": None if ps is None else ps / UNITS["ms"]}, plugin=plugin)
@@ -123,6 +156,15 @@ def _of_time(key: str, ps: int | None) -> Effect:
 def _of_text(key: str, text: str | None) -> Effect:
     # As bytes where it is not UTF-8, like all that comes from the command line.
     return Effect(config={key: text}, guest={key: None if text is None else wire_text(text)})
+
+
+def _of_symbol(key: str, flag: str, text: str | None, context: Context) -> Effect:
+    if text is None:
+        return Effect(config={key: None})
+    place = symbol.find(flag, text, context.program)
+    return Effect(
+        config={key: text}, guest={key: {"file": wire_text(str(place.file)), "offset": place.offset}}
+    )
 
 
 def wire_text(text: str) -> str | list[int]:
@@ -135,5 +177,23 @@ def wire_text(text: str) -> str | list[int]:
 
 
 def of(given: Given) -> Bounds:
-    """The bounds that a call asks for."""
-    return Bounds(given[UNTIL], given[UNTIL_IDLE], given[FROM_OUTPUT], given[TO_OUTPUT])
+    """The bounds that a call asks for.
+
+    Raises:
+        BadRequest: two beginnings, or two ends.
+
+    """
+    return Bounds(given[UNTIL], given[UNTIL_IDLE], _awaited(given, BEGINNINGS), _awaited(given, ENDS))
+
+
+def _awaited(given: Given, options: tuple[Option[str | None], ...]) -> Awaited | None:
+    output, function = options
+    if given[output] is not None and given[function] is not None:
+        raise BadRequest(
+            f"{output.flag} with {function.flag}: only one of them can come first. Give one of the two"
+        )
+    if (text := given[output]) is not None:
+        return Awaited(output.flag, text, "print this", "a text that the program prints")
+    if (name := given[function]) is not None:
+        return Awaited(function.flag, name, "call this function", "a function that the program calls")
+    return None

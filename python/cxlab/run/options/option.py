@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import click
@@ -33,6 +34,8 @@ class Context:
     machine: Machine
     #: the devices of the CXL nodes; empty where firmware describes the nodes
     topology: Topology
+    #: the file that the program is executed from, if this host has it
+    program: Path | None = None
 
 
 @dataclass(frozen=True)

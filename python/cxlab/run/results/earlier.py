@@ -34,6 +34,8 @@ class _Asked(Struct, frozen=True):
     until_idle_ms: float | None
     from_output: str | None
     to_output: str | None
+    from_symbol: str | None = None
+    to_symbol: str | None = None
     checkpoint: str | None = None
 
 

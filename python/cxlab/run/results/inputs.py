@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cxlab.run.program_file import GUEST_TREES
+from cxlab.run.program_file import GUEST_TREES, find
 from cxlab.run.results import libraries
 
 #: Two seconds of SHA-256; of a larger argument only the size is told [bytes].
@@ -28,14 +27,14 @@ MOST_BYTES = 4 << 30
 
 def program_file(program: str, cwd: str, environment: Mapping[str, str]) -> dict[str, Any] | None:
     """Path, size [bytes] and SHA-256 of the file that ``program`` names; None if there is none."""
-    path = _path(program, cwd, environment)
-    return None if path is None else _named(path, None)
+    path = find(program, cwd, environment)
+    return None if path is None else _named(str(path), None)
 
 
 def library_files(program: str, cwd: str, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """The same of each file that the program's loader reads before the program begins."""
-    path = _path(program, cwd, environment)
-    loaded = [] if path is None else libraries.loaded(path, environment)
+    path = find(program, cwd, environment)
+    loaded = [] if path is None else libraries.loaded(str(path), environment)
     return [file for path in loaded if (file := _named(path, None)) is not None]
 
 
@@ -48,12 +47,6 @@ def argument_files(arguments: Sequence[str], cwd: str) -> list[dict[str, Any]]:
 
 def _may_be(text: str) -> bool:
     return text != "" and "\0" not in text
-
-
-def _path(program: str, cwd: str, environment: Mapping[str, str]) -> str | None:
-    if os.sep in program:
-        return os.path.join(cwd, program)
-    return shutil.which(program, path=environment.get("PATH"))
 
 
 def _named(path: str, most: int | None) -> dict[str, Any] | None:

@@ -136,7 +136,8 @@ def _region(request: Request, region: guest.Region) -> dict[str, Any]:
     """What Linux committed, by the node's name."""
     window = request.topology.windows[region.window]
     node = request.machine.nodes[window.node].name
-    return {"name": node, "managed": window.managed.value, **asdict(region)}
+    managed = window.managed.value if region.mode == "ram" else None
+    return {"name": node, "managed": managed, **asdict(region)}
 
 
 def _swap(request: Request) -> dict[str, Any]:
