@@ -110,4 +110,11 @@ def test_programs_get_null_where_too_few_windows_tell() -> None:
     column = Column("dram", "8468v-asic", "dram", [_result(FEW)], {})
     node = report.document([column])["columns"][0]["nodes"]["cxl"]
     assert node["load_latency_ns"] is None and node["bandwidth_mb_s"] == 100.0
-    assert node["intervals"] == {"bandwidth_mb_s": (90.0, 110.0), "load_latency_ns": None}
+    # The memory's latency is what is left of the load's: where that cannot be told, neither can this.
+    assert node["memory_latency_ns"] is None
+    assert node["intervals"] == {
+        "bandwidth_mb_s": (90.0, 110.0),
+        "load_latency_ns": None,
+        "wait_in_core_ns": (15.0, 25.0),
+        "memory_latency_ns": None,
+    }
