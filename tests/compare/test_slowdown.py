@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import pytest
@@ -105,6 +106,61 @@ def test_a_sample_of_too_few_windows_has_no_interval(run: Any) -> None:
     first = run({"retiring": 10.0}, {}, sampled=None)
     other = run({"retiring": 20.0}, {}, sampled=[0.0, 40.0])
     assert against(column("dram", first), column("cxl", other)).interval is None
+
+
+def sampled_pair(run: Any, few: list[str]) -> tuple[Column, Column]:
+    """10 s, of which 60 % are CPU to within 10 points; 20 s of 80 % CPU to within 5 points, and 20 % "
+    "on the link."""
+    columns = []
+    for label, seconds, cpu in (("dram", 10.0, (0.5, 0.7)), ("cxl", 20.0, (0.75, 0.85))):
+        share = sum(cpu) / 2
+        nodes = {"cxl": {"host_out": seconds * (1 - share)}}
+        made = run({"retiring": seconds * share}, nodes, sampled=[seconds, seconds])
+        made.sampling.intervals["where_it_went"] = {
+            "cpu": list(cpu),
+            "nodes": {"cxl": {"link": [1 - cpu[1], 1 - cpu[0]]}},
+        }
+        made.sampling.too_few_windows_for.extend(few)
+        columns.append(column(label, made))
+    return columns[0], columns[1]
+
+
+def rows(*columns: Column) -> dict[str, list[str]]:
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(report.table(columns))
+    lines = [line.strip() for line in console.export_text().splitlines() if line.strip()]
+    return {cells[0]: cells[1:] for line in lines if (cells := re.split(r"  +", line))}
+
+
+def test_a_part_of_a_sampled_column_has_its_interval(run: Any) -> None:
+    first, other = sampled_pair(run, [])
+    said = rows(first, other)
+    # 20 s of 10 s, both known exactly: 0.75 and 0.85 of it are 1.5 and 1.7 of the first time.
+    assert said["CPU"] == ["0.600 (0.500 .. 0.700)", "+1.000 (+0.800 .. +1.200)"]
+    assert said["total"] == ["1.000", "2.000 (2.000 .. 2.000)"]
+    document = report.document([first, other])["columns"][1]
+    assert document["because"]["cpu"] == pytest.approx(1.0)
+    assert document["because_intervals"]["cpu"] == pytest.approx((0.8, 1.2))
+
+
+def test_a_part_that_too_few_windows_saw_is_not_told(run: Any) -> None:
+    first, other = sampled_pair(run, ["where_it_went.nodes.cxl.link"])
+    said = rows(first, other)
+    assert said["cxl: CXL link"] == ["-", "-"] and said["CPU"][0].startswith("0.600 (")
+    assert report.document([first, other])["columns"][1]["because_intervals"]["cxl.link"] is None
+
+
+def test_no_difference_is_explained_that_the_interval_does_not_tell(run: Any) -> None:
+    first = run({"retiring": 10.0}, {}, sampled=[9.0, 11.0])
+    other = run({"retiring": 10.5}, {}, sampled=[9.5, 11.5])
+    said = report.sentence(column("dram", first), column("cxl", other))
+    assert re.fullmatch(
+        r"no difference between cxl and dram can be told \(0\.\d\d to 1\.\d\d times its time, 95%\)", said
+    )
+    few = run({"retiring": 20.0}, {}, sampled=[0.0, 40.0])
+    assert report.sentence(column("dram", first), column("cxl", few)).endswith(
+        "(too few windows for an interval)"
+    )
 
 
 def test_the_table_has_the_parts_in_the_order_of_the_way(dram: RunResult, cxl: RunResult) -> None:

@@ -11,8 +11,9 @@ from cxlab import output
 from cxlab.border import RunResult
 from cxlab.compare.load_latency import MEMORY_LATENCY, WAIT_IN_CORE, memory_latency_ns, wait_in_core_ns
 from cxlab.compare.parts import Kind, label, order, parts
+from cxlab.compare.sampled_parts import ends, is_sampled, longer
 from cxlab.compare.slowdown import Column, Slowdown, against
-from cxlab.sampled import Term, interval
+from cxlab.sampled import UNTOLD, Term, interval
 
 #: A kind that is less of the difference is not worth a word.
 LEAST_SHARE = 0.01
@@ -21,16 +22,21 @@ LEAST_SLOWDOWN = 0.005
 #: In the folder of the columns' runs, what `--json` writes.
 COMPARISON = "comparison.json"
 NO_INTERVAL = "one exact run of each: no interval"
+TOO_FEW = "too few windows for an interval"
 
 
 def sentence(first: Column, column: Column) -> str:
     """How much slower a column is, why, and how sure that is."""
     slowdown = against(first, column)
     how = f"{how_much(slowdown.times)} on {column.label} than on {first.label}"
+    told = sure(slowdown, is_sampled=any(is_sampled(one) for one in (first, column)))
     if abs(slowdown.times - 1) < LEAST_SLOWDOWN:
         times = f"{slowdown.times:.3f} times its time"
-        return f"{column.label} is as fast as {first.label} ({times}; {sure(slowdown)})"
-    return f"{how}: {_why(slowdown)} ({sure(slowdown)})"
+        return f"{column.label} is as fast as {first.label} ({times}; {told})"
+    found = slowdown.interval
+    if found is not None and found.low <= 1 <= found.high:
+        return f"no difference between {column.label} and {first.label} can be told ({told})"
+    return f"{how}: {_why(slowdown)} ({told})"
 
 
 def how_much(times: float) -> str:
@@ -38,11 +44,11 @@ def how_much(times: float) -> str:
     return f"{times:.2f} times slower" if times >= 1 else f"{1 / times:.2f} times faster"
 
 
-def sure(slowdown: Slowdown) -> str:
-    """The interval, or that there is none."""
+def sure(slowdown: Slowdown, *, is_sampled: bool) -> str:
+    """The interval, or why there is none."""
     found = slowdown.interval
     if found is None:
-        return NO_INTERVAL
+        return TOO_FEW if is_sampled else NO_INTERVAL
     return f"{found.low:.2f} to {found.high:.2f} times its time, {found.confidence:.0%}"
 
 
@@ -61,19 +67,50 @@ LEAST_SHOWN = 0.0005
 
 
 def table(columns: Sequence[Column]) -> Table:
-    """Where the time of each column goes, in shares of the first one's time, and how much longer each is."""
+    """Where the time of each column goes, in shares of the first one's time, and how much longer each is.
+
+    Of sampled columns the first has its shares, and the others how much longer each is, with intervals.
+    """
     first = columns[0]
     made = output.table(["times the first", *(column.label for column in columns)], plain=True)
     slowdowns = [against(first, column) for column in columns]
-    totals = [f"{slowdown.times:.3f}  {slowdown.times - 1:+.3f}" for slowdown in slowdowns[1:]]
+    sampled = any(is_sampled(column) for column in columns)
+    totals = [_total(slowdown, is_sampled=sampled) for slowdown in slowdowns[1:]]
     made.add_row("total", "1.000", *totals, style="bold")
     shares = _shares(columns)
     for part in order({part for of in shares for part in of}):
         cells = [of.get(part, 0.0) for of in shares]
-        if max(cells) >= LEAST_SHOWN:
-            longer = [f"{cell:.3f}  {cell - cells[0]:+.3f}" for cell in cells[1:]]
-            made.add_row(f"  {label(part)}", f"{cells[0]:.3f}", *longer)
+        if max(cells) < LEAST_SHOWN:
+            continue
+        if sampled:
+            told = [
+                _told(first, column, part, cell - cells[0])
+                for column, cell in zip(columns, cells, strict=True)
+            ]
+            made.add_row(
+                f"  {label(part)}", _between(ends(first, first, part), f"{cells[0]:.3f}", "{:.3f}"), *told[1:]
+            )
+        else:
+            longer_by = [f"{cell:.3f}  {cell - cells[0]:+.3f}" for cell in cells[1:]]
+            made.add_row(f"  {label(part)}", f"{cells[0]:.3f}", *longer_by)
     return made
+
+
+def _total(slowdown: Slowdown, *, is_sampled: bool) -> str:
+    """Of sampled runs with its interval, or untold."""
+    if not is_sampled:
+        return f"{slowdown.times:.3f}  {slowdown.times - 1:+.3f}"
+    found = slowdown.interval
+    return _between(None if found is None else (found.low, found.high), f"{slowdown.times:.3f}", "{:.3f}")
+
+
+def _told(first: Column, column: Column, part: str, more: float) -> str:
+    """By how much a part of a sampled column is longer."""
+    return _between(longer(first, column, part), f"{more:+.3f}", "{:+.3f}")
+
+
+def _between(found: tuple[float, float] | None, value: str, form: str) -> str:
+    return UNTOLD if found is None else f"{value} ({form.format(found[0])} .. {form.format(found[1])})"
 
 
 def _shares(columns: Sequence[Column]) -> list[dict[str, float]]:
@@ -112,11 +149,19 @@ def _column(first: Column, column: Column) -> dict[str, Any]:
         "interval": None if found is None else [found.low, found.high],
         "confidence": None if found is None else found.confidence,
         "because": dict(slowdown.because),
+        **_intervals(first, column, slowdown),
         "kinds": {kind.name.lower(): longer for kind, longer in slowdown.kinds.items()},
         "parts_s": _added([parts(result) for result in column.results]),
         "nodes": _nodes(column.results[0]),
         "folder": None if column.folder is None else str(column.folder),
     }
+
+
+def _intervals(first: Column, column: Column, slowdown: Slowdown) -> dict[str, Any]:
+    """Of sampled columns, where each part of `because` lies; null where too few windows tell of it."""
+    if not (is_sampled(first) or is_sampled(column)):
+        return {}
+    return {"because_intervals": {part: longer(first, column, part) for part in slowdown.because}}
 
 
 def _nodes(result: RunResult) -> dict[str, Any]:
@@ -141,11 +186,11 @@ def _node(result: RunResult, name: str) -> dict[str, Any]:
         "wait_in_core_ns": WAIT_IN_CORE,
         "memory_latency_ns": MEMORY_LATENCY,
     }
-    ends = {
+    intervals = {
         key: interval(sampling, [Term(f"nodes.{name}.{term.path}", term.factor) for term in found])
         for key, found in terms.items()
     }
     return {
-        **{key: None if ends[key] is None else value for key, value in figures.items()},
-        "intervals": ends,
+        **{key: None if intervals[key] is None else value for key, value in figures.items()},
+        "intervals": intervals,
     }
