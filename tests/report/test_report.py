@@ -248,7 +248,8 @@ def test_the_cost_model_as_a_form(tmp_path: Path, browser: webdriver.Chrome) -> 
 def comparison_folder(tmp_path: Path) -> Path:
     """As `cxlab compare --out` leaves it; its figures are made up."""
     figures = {"machine": "8468v-asic", "how": "run", "simulated_seconds": [0.01], "nodes": NODES}
-    ends = {"interval": [1.5, 1.7], "confidence": 0.95}
+    parts = {"cpu": [0.0, 0.1], "dram.memory": None, "cxl.link": [0.6, 0.8]}
+    ends = {"interval": [1.5, 1.7], "confidence": 0.95, "because_intervals": parts}
     placed = [("--membind dram", {"interval": None, "confidence": None}), ("--membind cxl", ends)]
     columns = [
         {**column, **figures, "placement": placement, **interval, "folder": str(tmp_path / "dram")}
@@ -264,6 +265,9 @@ def test_a_comparison_is_a_page(browser: webdriver.Chrome, comparison_folder: Pa
     path = comparison_folder / "c.html"
     told = made(comparison_folder, path)
     assert "1.60 times slower on cxl than on dram." in told and "1.500 to 1.700, 95%" in told
+    # A part has its interval, or is not told: neither in the chart nor in the table.
+    assert "+0.600 to +0.800" in told and "too few windows" in told and "-0.150" not in told
+    assert "Parts that too few windows of a sample saw are left out." in told
     check_page(browser, path)
 
 

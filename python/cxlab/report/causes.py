@@ -20,6 +20,21 @@ class _Column(Struct, frozen=True):
     label: str
     slowdown: float
     because: Mapping[str, float]
+    #: of sampled columns; null where too few windows tell of a part
+    because_intervals: Mapping[str, tuple[float, float] | None] | None = None
+
+    def told(self) -> dict[str, float]:
+        """Parts by the names that tables give them, without those that cannot be told."""
+        intervals = self.because_intervals or {}
+        return {
+            parts.label(part): share
+            for part, share in self.because.items()
+            if part not in intervals or intervals[part] is not None
+        }
+
+    def is_whole(self) -> bool:
+        """Whether all parts can be told."""
+        return len(self.told()) == len(self.because)
 
 
 class _Causes(Struct, frozen=True):
@@ -34,15 +49,13 @@ def of_file(path: Path) -> Chart | None:
         found = msgspec.json.decode(path.read_bytes(), type=_Causes).columns
     except (ValueError, OSError):
         return None
-    columns = {column.label: _named(column.because) for column in found}
+    columns = {column.label: column.told() for column in found}
     told = ", ".join(f"{column.label} {column.slowdown:.2f} times" for column in found)
-    alt = f"Time over the first column's: {told}. Each stack adds up to the slowdown less one."
+    adds_up = "Each stack adds up to the slowdown less one."
+    if not all(column.is_whole() for column in found):
+        adds_up = "Parts that too few windows of a sample saw are left out."
+    alt = f"Time over the first column's: {told}. {adds_up}"
     return stacks("Slowdown and its causes", alt, Axis("longer, in times of the first column"), columns)
-
-
-def _named(because: Mapping[str, float]) -> dict[str, float]:
-    """Parts by the names that tables give them."""
-    return {parts.label(part): share for part, share in because.items()}
 
 
 def in_folder(folder: Path) -> list[Chart]:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from cxlab.compare import parts
 from cxlab.compare.report import COMPARISON
 from cxlab.error import Code, InputError
 from cxlab.report import causes, topology
@@ -40,6 +41,9 @@ class _Column(Struct, frozen=True):
     confidence: float | None
     nodes: Mapping[str, _Node]
     folder: str | None
+    because: Mapping[str, float]
+    #: of sampled columns; null where too few windows tell of a part
+    because_intervals: Mapping[str, tuple[float, float] | None] | None = None
 
 
 class _Comparison(Struct, frozen=True):
@@ -64,7 +68,9 @@ def report(folder: Path) -> Report:
         raise InputError(Code.SWEEP, str(file), found, "what `cxlab compare` writes; run it again") from None
     columns = comparison.columns
     chart = causes.of_file(file)
-    shown: list[Any] = [_columns(columns), *([] if chart is None else [chart]), _memory(columns)]
+    shown: list[Any] = [_columns(columns), *([] if chart is None else [chart])]
+    sampled = [column for column in columns if column.because_intervals is not None]
+    shown += [*([_intervals(sampled)] if sampled else []), _memory(columns)]
     configurations = [_configuration(folder, column) for column in columns]
     asked = [one for one in configurations if one is not None]
     shown += _topologies(asked)
@@ -95,6 +101,22 @@ def _interval(column: _Column) -> str:
         return "none"
     low, high = column.interval
     return f"{low:.3f} to {high:.3f}, {column.confidence:.0%}"
+
+
+def _intervals(columns: Sequence[_Column]) -> Facts:
+    """How much longer each part of a sampled column is, in times of the first column."""
+    rows = [
+        (column.label, parts.label(part), *_ends(column.because[part], ends))
+        for column in columns
+        for part, ends in (column.because_intervals or {}).items()
+    ]
+    return Facts("Causes with their intervals", ("column", "part", "longer by", "interval"), rows)
+
+
+def _ends(longer: float, ends: tuple[float, float] | None) -> tuple[str, str]:
+    return (
+        ("-", "too few windows") if ends is None else (f"{longer:+.3f}", f"{ends[0]:+.3f} to {ends[1]:+.3f}")
+    )
 
 
 def _memory(columns: Sequence[_Column]) -> Facts:
