@@ -81,6 +81,8 @@ def test_ndctl_makes_a_disk_that_outlives_the_guest(tmp_path: Path) -> None:
     assert made.status == 0, made.stderr
     assert made.stdout == b"1 nodes (0)\n"
     assert made.summary["regions"][0]["device"] is None
+    configuration = json.loads((made.out / "config.json").read_bytes())
+    assert configuration["persistent"] == {"bytes": {"cxl": 512 * MIB}, "namespace": "none", "kept": True}
     # 16,384 lines of 64 B, in turns of 256 B, less a few that are still in caches.
     writes = [device["writes"] for device in made.summary["nodes"]["cxl"]["devices"]]
     assert writes == pytest.approx([MIB / 64 / 2] * 2, rel=0.1)
