@@ -38,7 +38,11 @@ ELSEWHERE = {
     "cxlab workload run": "takes minutes: tests/workloads/test_tiny.py, at the least size",
 }
 #: Files of the reader's.
-PROGRAMS = {"run-your-program": ("program", "long-program"), "place-pages": ("program",)}
+PROGRAMS = {
+    "run-your-program": ("program", "long-program"),
+    "place-pages": ("program",),
+    "why-slow": ("program",),
+}
 TOML = {"sweep": "lanes.toml", "new-machine": "mine.toml"}
 
 

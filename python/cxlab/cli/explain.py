@@ -145,9 +145,9 @@ def meanings(word: str) -> list[Meaning]:
 @click.command(
     "explain",
     help="Say what a word of CXLab's results means.\n\n"
-    "WORD stands in a table or a message of CXLab. It is a stage, a statistic, a part or a kind of a "
-    "slowdown, an option, a symbol of the cost model, or an error code.\n\nExample: cxlab explain "
-    "fill_buffer",
+    "WORD stands in a table or a message of CXLab. It is a stage, a statistic, an option or an error code. "
+    "It can also be a part or a kind of a slowdown, or a symbol of the cost model.\n\n"
+    "Example: cxlab explain fill_buffer",
 )
 @click.argument("word", metavar="WORD")
 def command(word: str) -> int:
