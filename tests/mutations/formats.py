@@ -81,8 +81,8 @@ LOG = (
 )
 EVENTS = (
     b'{"event": "ready", "kernel": "6.12", "nodes": [{"node": 0, "ranges": [[0, 655360], [1048576, 1000]]}], '
-    b'"regions": [{"window": 0, "base": 4563402752, "size": 1000, "granularity": 256, "serials": [1, 2], '
-    b'"node": 1, "dax": "dax0.0"}]}\n'
+    b'"regions": [{"window": 0, "mode": "ram", "base": 4563402752, "size": 1000, "granularity": 256, '
+    b'"serials": [1, 2], "node": 1, "device": "dax0.0"}]}\n'
     b'{"event": "exit", "status": {"code": 3}, "stdout_bytes": 5, "stderr_bytes": 0, "files": [{"path": '
     b'"/a", "kind": "file", "size": 3, "mode": 420, "lost": null}, {"path": [255, 1], "kind": "deleted", '
     b'"size": 0, "mode": 0, "lost": "x"}], "oom": ["out of memory"], "moved": {"pages": {"pgdemote": 3}, '

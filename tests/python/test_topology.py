@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 from cxlab.run import topology
-from cxlab.run.errors import BadRequest
-from cxlab.run.host import qemu
+from cxlab.run.errors import BadMessage, BadRequest
+from cxlab.run.guest.protocol import Region
+from cxlab.run.host import model_job, qemu
+from cxlab.run.host.persistent import Folder
 from cxlab.run.machine import Devices, Machine, Node, load
 from cxlab.run.options.placement import parse
-from cxlab.run.topology import Interleave, Managed, attach
+from cxlab.run.topology import Interleave, Managed, Namespace, Persistent, attach
 
-GIB = 1 << 30
+MIB, GIB = 1 << 20, 1 << 30
 #: The CXL node stands between two of firmware, as in the machines with two sockets.
 MACHINE = Machine(
     "m",
@@ -45,7 +47,13 @@ def test_memory_that_a_program_manages_is_no_node() -> None:
     with pytest.raises(BadRequest, match="/dev/dax"):
         parse(machine, membind="cxl")
     assert made.plan() == [
-        {"window": 0, "serials": [1], "granularity": 256, "size": 2 * GIB, "managed": "application"}
+        {
+            "window": 0,
+            "serials": [1],
+            "granularity": 256,
+            "size": 2 * GIB,
+            "partition": {"volatile": "application"},
+        }
     ]
 
 
@@ -78,7 +86,7 @@ def test_qemu_is_given_one_backend_a_window_and_no_numa_node_for_it() -> None:
     arguments = command.arguments()
     pairs = list(pairwise(arguments))
     assert ("-m", "3072M") in pairs
-    assert ("-object", "memory-backend-memfd,id=window0,size=2048M,share=on") in pairs
+    assert ("-object", f"memory-backend-memfd,id=window0,size={2 * MIB}K,share=on") in pairs
     assert [a for a in arguments if a.startswith("node,")] == [
         "node,nodeid=0,memdev=node0,cpus=0-0",
         "node,nodeid=1,memdev=node1,initiator=0",
@@ -105,6 +113,67 @@ def test_what_no_decoder_can_be_is_refused(
 ) -> None:
     with pytest.raises(BadRequest, match=wanted):
         attach(MACHINE, sizes, interleave, Managed.KERNEL)
+
+
+def persistent(**sizes: int) -> Persistent:
+    return Persistent(sizes, Namespace.FSDAX)
+
+
+def test_a_persistent_partition_is_the_end_of_each_device_and_a_region_of_its_own() -> None:
+    machine, made = attach(MACHINE, SIZES, Interleave(2), Managed.KERNEL, persistent(cxl=GIB))
+    assert machine.nodes[1].number == 2
+    assert [(region["size"], region["partition"]) for region in made.plan()] == [
+        (GIB, {"volatile": "kernel"}),
+        (GIB, {"persistent": "fsdax"}),
+    ]
+    arguments = made.arguments({"persistent0": Path("/d/cxl.media"), "labels2": Path("/d/2.labels")})
+    assert f"memory-backend-file,id=persistent0,size={MIB}K,mem-path=/d/cxl.media,share=on" in arguments
+    assert "memory-backend-memfd,id=labels1,size=128K,share=on" in arguments
+    assert "memory-backend-file,id=labels2,size=128K,mem-path=/d/2.labels,share=on" in arguments
+    assert arguments.count("memory-backend-ram,id=pmedia1,size=512M,share=on") == 1
+    [first] = [word for word in arguments if word.startswith("cxl-type3,id=mem1,")]
+    assert "volatile-memdev=media1,persistent-memdev=pmedia1,lsa=labels1" in first
+
+
+def test_a_node_that_is_persistent_as_a_whole_is_no_node_of_linux() -> None:
+    machine, made = attach(MACHINE, SIZES, Interleave(), Managed.KERNEL, persistent(cxl=2 * GIB))
+    assert machine.nodes[1].number is None
+    assert [region["partition"] for region in made.plan()] == [{"persistent": "fsdax"}]
+    assert not any("id=window0" in word for word in made.arguments({}))
+
+
+@pytest.mark.parametrize("size", [128 * MIB, 3 * GIB])
+def test_a_partition_that_no_device_can_have_is_refused(size: int) -> None:
+    with pytest.raises(BadRequest, match=r"multiple of 256M .256M a device., and a part of cxl=2G"):
+        attach(MACHINE, SIZES, Interleave(), Managed.KERNEL, persistent(cxl=size))
+
+
+def test_the_folder_of_persistent_partitions_is_one_runs_and_remembers_them(tmp_path: Path) -> None:
+    _, made = attach(MACHINE, SIZES, Interleave(), Managed.KERNEL, persistent(cxl=GIB))
+    with Folder(tmp_path / "pmem", MACHINE, made) as held:
+        sizes = {name: path.stat().st_size for name, path in held.files.items()}
+        assert sizes == {"persistent0": GIB, "labels1": 128 << 10}
+        held.files["labels1"].write_bytes(b"kept")
+        with pytest.raises(BadRequest, match="another run has it"):
+            Folder(tmp_path / "pmem", MACHINE, made)
+    with Folder(tmp_path / "pmem", MACHINE, made) as held:
+        assert held.files["labels1"].read_bytes()[:4] == b"kept"
+    _, other = attach(MACHINE, SIZES, Interleave(2), Managed.KERNEL, persistent(cxl=GIB))
+    with pytest.raises(BadRequest, match="it holds other partitions"):
+        Folder(tmp_path / "pmem", MACHINE, other)
+    with pytest.raises(BadRequest, match="Name a folder to write in"):
+        Folder(tmp_path / "absent" / "pmem", MACHINE, made)
+
+
+def test_linux_that_puts_a_pmem_region_elsewhere_is_refused() -> None:
+    """The model has one set of HDM decoders for both regions of a window."""
+    _, made = attach(MACHINE, SIZES, Interleave(), Managed.KERNEL, persistent(cxl=GIB))
+    ram = Region(0, "ram", 4 * GIB, GIB, 256, (1,), 2, "dax0.0")
+    pmem = Region(0, "pmem", 5 * GIB, GIB, 256, (1,), None, "pmem1")
+    [told] = model_job.regions(made, (pmem, ram))
+    assert (told["base"], told["size"], told["targets"]) == (4 * GIB, 2 * GIB, [0])
+    with pytest.raises(BadMessage, match="elsewhere than behind its ram region"):
+        model_job.regions(made, (ram, replace(pmem, base=6 * GIB)))
 
 
 def test_a_machine_without_cxl_has_no_windows() -> None:

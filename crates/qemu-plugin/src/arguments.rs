@@ -112,7 +112,7 @@ pub struct Arguments {
     /// time that an instruction takes where there is no detail [ps]
     pub step_ps: u64,
     pub idle: Idle,
-    /// CXL windows of the machine, each with a memory backend `window<n>`
+    /// CXL windows of the machine, each with a memory backend `window<n>`, `persistent<n>` or both
     pub windows: u32,
     /// poisoned lines: window, and how far into it [bytes]
     pub poison: Vec<(u32, u64)>,

@@ -3,7 +3,8 @@
 //! ```text
 //!   system memory  ..| DRAM |......| window 0 |.....      host physical addresses
 //!   QEMU's own                     | fixed memory window |  priority 0: a device access, decoded over the bridges
-//!   laid over it                   | alias of `window0`  |  priority 100: RAM, one backend of the whole size
+//!   laid over it                   | aliases of backends |  priority 100: RAM
+//!                                  | window0, persistent0|  the volatile partition, and behind it the persistent one
 //! ```
 //!
 //! QEMU treats memory behind a type-3 device as a device: 594 ns an access, 1 ms a first touch, and no code can
@@ -69,27 +70,44 @@ fn of_devices() -> Vec<String> {
 /// # Safety
 /// The caller holds the big lock.
 unsafe fn lay(window: u32, own: &str) -> Result<(), String> {
-    let backend = format!("/objects/window{window}");
+    let partitions = [format!("/objects/window{window}"), format!("/objects/persistent{window}")];
     // SAFETY: look-ups by valid strings; properties of a memory region are `addr` and `size`.
     unsafe {
         let region = find(own)?;
         let base = (functions().object_property_get_uint)(region, c"addr".as_ptr(), std::ptr::null_mut());
         let size = (functions().object_property_get_uint)(region, c"size".as_ptr(), std::ptr::null_mut());
-        let memory = (functions().host_memory_backend_get_memory)(find(&backend)?);
-        let backed = (functions().memory_region_size)(memory);
-        if backed != size || base == 0 {
-            return Err(format!("{own} is {size:#x} bytes at {base:#x}, but {backend} has {backed:#x} bytes"));
+        let mut laid = 0;
+        for backend in partitions.iter().filter_map(|path| find(path).ok()) {
+            let poisoned = POISON.get().into_iter().flatten().filter(|(of, _)| *of == window);
+            let offsets = poisoned.filter_map(|(_, offset)| offset.checked_sub(laid));
+            laid += lay_partition(backend, base + laid, offsets);
         }
-        let alias = libc::calloc(1, qemu::MEMORY_REGION_BYTES);
-        let name = CString::new(format!("cxlab-window{window}")).expect("no zero in it");
-        (functions().memory_region_init_alias)(alias, std::ptr::null_mut(), name.as_ptr(), memory, 0, size);
-        let system = (functions().get_system_memory)();
-        (functions().memory_region_add_subregion_overlap)(system, base, alias, PRIORITY);
-        for (_, offset) in POISON.get().into_iter().flatten().filter(|(of, offset)| *of == window && *offset < size) {
-            poison::lay(memory, base, base + offset);
+        if laid != size || base == 0 {
+            return Err(format!("{own} is {size:#x} bytes at {base:#x}, but {partitions:?} have {laid:#x} bytes"));
         }
     }
     Ok(())
+}
+
+/// Lays a backend over the addresses from `base` on, with poison at these offsets if they are in it. Returns its size.
+///
+/// # Safety
+/// The caller holds the big lock; `backend` is a memory backend.
+unsafe fn lay_partition(backend: *mut c_void, base: u64, poisoned: impl Iterator<Item = u64>) -> u64 {
+    // SAFETY: the alias lives as long as QEMU does.
+    unsafe {
+        let memory = (functions().host_memory_backend_get_memory)(backend);
+        let size = (functions().memory_region_size)(memory);
+        let alias = libc::calloc(1, qemu::MEMORY_REGION_BYTES);
+        let name = c"cxlab-window".as_ptr();
+        (functions().memory_region_init_alias)(alias, std::ptr::null_mut(), name, memory, 0, size);
+        let system = (functions().get_system_memory)();
+        (functions().memory_region_add_subregion_overlap)(system, base, alias, PRIORITY);
+        for offset in poisoned.filter(|offset| *offset < size) {
+            poison::lay(memory, base, base + offset);
+        }
+        size
+    }
 }
 
 /// # Safety

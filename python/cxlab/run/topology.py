@@ -8,17 +8,22 @@
        its bridges)         +-- host bridge 1 --+-- root port -- type-3 device, serial 2
                                                 +-- root port -- type-3 device, serial 4
 
+A persistent partition is the end of each device, and a second region of the window, behind the volatile
+one. Its device addresses follow on. So one set of HDM decoders holds both for the model.
+
 Position p of a region is the device with the window's p-th serial number; a window over two bridges goes to
-them in turn, so they do, too. QEMU has the registers; memory is one backend a window
-(crates/qemu-plugin/src/window.rs). Not offered: switches, and devices that two windows share.
+them in turn, so they do, too. QEMU has the registers; memory is one backend a
+partition (crates/qemu-plugin/src/window.rs). Not offered: switches, and devices that two windows share.
 
 Source: QEMU 10.0, docs/system/devices/cxl.rst; Linux 6.12, drivers/cxl/core/region.c (order of targets).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 
 from cxlab.run.errors import BadRequest
 from cxlab.run.machine import Machine, Node
@@ -32,6 +37,9 @@ MOST_BRIDGES = 2
 GRANULARITIES = tuple(256 << ig for ig in range(7))
 #: What Linux keeps of each page, on node 0 for those of devices [bytes]; struct page, Linux 6.12.
 PAGE_BYTES, DESCRIPTION_BYTES = 4096, 64
+#: Of a device's label storage area: what Linux's own tests give one (6.12, tools/testing/cxl/test/mem.c,
+#: LSA_SIZE) [bytes].
+LABEL_BYTES = 128 << 10
 #: Bus numbers between two host bridges: one for each root port, and some to spare.
 BUSES = 16
 
@@ -44,10 +52,29 @@ class Attachment(StrEnum):
 
 
 class Managed(StrEnum):
-    """Who decides what lies in CXL memory."""
+    """Who decides what lies in volatile CXL memory."""
 
     KERNEL = "kernel"
     APPLICATION = "application"
+
+
+class Namespace(StrEnum):
+    """What is made of a pmem region whose labels have no namespace."""
+
+    DEVDAX = "devdax"
+    FSDAX = "fsdax"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Persistent:
+    """What ``--persistent``, ``--namespace`` and ``--persistent-in`` ask for."""
+
+    #: of each node, by its name [bytes]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    namespace: Namespace = Namespace.DEVDAX
+    #: keeps media and labels; None: both are gone with the run
+    folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -66,8 +93,10 @@ class Device:
     serial: int
     #: host bridge, counted over the machine
     bridge: int
-    #: [bytes]
+    #: of both partitions [bytes]
     size: int
+    #: of the persistent one [bytes]
+    persistent: int = 0
 
 
 @dataclass(frozen=True)
@@ -83,11 +112,41 @@ class Window:
     #: [bytes]
     granularity: int
     managed: Managed
+    namespace: Namespace = Namespace.DEVDAX
 
     @property
     def size(self) -> int:
         """Of all devices [bytes]."""
         return sum(device.size for device in self.devices)
+
+    @property
+    def persistent(self) -> int:
+        """Of the persistent partitions of all devices [bytes]."""
+        return sum(device.persistent for device in self.devices)
+
+    @property
+    def volatile(self) -> int:
+        """Of the volatile partitions of all devices [bytes]."""
+        return self.size - self.persistent
+
+    def regions(self) -> list[dict[str, object]]:
+        """The regions to be made, in the order of their addresses."""
+        made = None if self.namespace is Namespace.NONE else self.namespace.value
+        partitions: list[tuple[int, dict[str, object]]] = [
+            (self.volatile, {"volatile": self.managed.value}),
+            (self.persistent, {"persistent": made}),
+        ]
+        return [
+            {
+                "window": self.number,
+                "serials": [device.serial for device in self.devices],
+                "granularity": self.granularity,
+                "size": size,
+                "partition": partition,
+            }
+            for size, partition in partitions
+            if size
+        ]
 
 
 @dataclass(frozen=True)
@@ -95,19 +154,17 @@ class Topology:
     """Every CXL node's window; none where firmware describes the nodes."""
 
     windows: tuple[Window, ...] = ()
+    #: keeps what is persistent; None: it is gone with the run
+    kept_in: Path | None = None
 
     def plan(self) -> list[dict[str, object]]:
         """The regions to be made, as the guest's init reads them (crates/guest-init/src/cxl.rs)."""
-        return [
-            {
-                "window": window.number,
-                "serials": [device.serial for device in window.devices],
-                "granularity": window.granularity,
-                "size": window.size,
-                "managed": window.managed.value,
-            }
-            for window in self.windows
-        ]
+        return [region for window in self.windows for region in window.regions()]
+
+    @property
+    def persists(self) -> bool:
+        """Whether a device has a persistent partition."""
+        return any(window.persistent for window in self.windows)
 
     def machine(self) -> list[str]:
         """The settings of QEMU's machine."""
@@ -120,30 +177,71 @@ class Topology:
                 settings += [f"{name}.interleave-granularity={window.granularity}"]
         return settings
 
-    def arguments(self) -> list[str]:
-        """Memory and devices."""
+    def arguments(self, kept: Mapping[str, Path]) -> list[str]:
+        """Memory and devices; ``kept`` has the files of what is persistent, by the name of QEMU's object."""
         arguments = []
         for window in self.windows:
-            backing = f"memory-backend-memfd,id=window{window.number},size={window.size // MIB}M,share=on"
-            arguments += ["-object", backing]
+            if window.volatile:
+                arguments += ["-object", _backend(f"window{window.number}", window.volatile, {})]
+            if window.persistent:
+                arguments += ["-object", _backend(media_of(window), window.persistent, kept)]
             for bridge in window.bridges:
                 bus = BUSES * (bridge + 1)
-                arguments += ["-device", f"pxb-cxl,id=hb{bridge},bus=pcie.0,bus_nr={bus}"]
+                # Linux gives a host bridge that passes everything on one decoder: room for one region.
+                decoders = ",hdm_for_passthrough=true" if window.volatile and window.persistent else ""
+                arguments += ["-device", f"pxb-cxl,id=hb{bridge},bus=pcie.0,bus_nr={bus}{decoders}"]
             for port, device in enumerate(window.devices):
                 serial = device.serial
                 arguments += [
-                    "-object",
-                    f"memory-backend-ram,id=media{serial},size={device.size // MIB}M,share=on",
                     "-device",
                     f"cxl-rp,id=rp{serial},bus=hb{device.bridge},port={port},chassis={window.number},slot={serial}",
-                    "-device",
-                    f"cxl-type3,id=mem{serial},bus=rp{serial},volatile-memdev=media{serial},sn={serial}",
+                    *_type3(device, kept),
                 ]
         return arguments
 
 
+def labels_of(serial: int) -> str:
+    """Name of QEMU's object with the labels of a device."""
+    return f"labels{serial}"
+
+
+def media_of(window: Window) -> str:
+    """Name of QEMU's object with what is persistent behind a window."""
+    return f"persistent{window.number}"
+
+
+def _backend(name: str, size: int, kept: Mapping[str, Path]) -> str:
+    """Shared memory: of a file if it is kept."""
+    if name in kept:
+        path = str(kept[name]).replace(",", ",,")
+        return f"memory-backend-file,id={name},size={size >> 10}K,mem-path={path},share=on"
+    return f"memory-backend-memfd,id={name},size={size >> 10}K,share=on"
+
+
+def _type3(device: Device, kept: Mapping[str, Path]) -> list[str]:
+    """A device. Its media have a size only: data are in the window's backends."""
+    serial, volatile = device.serial, device.size - device.persistent
+    objects, settings = [], ""
+    if volatile:
+        objects += ["-object", f"memory-backend-ram,id=media{serial},size={volatile // MIB}M,share=on"]
+        settings += f",volatile-memdev=media{serial}"
+    if device.persistent:
+        labels = labels_of(serial)
+        objects += [
+            "-object",
+            f"memory-backend-ram,id=pmedia{serial},size={device.persistent // MIB}M,share=on",
+        ]
+        objects += ["-object", _backend(labels, LABEL_BYTES, kept)]
+        settings += f",persistent-memdev=pmedia{serial},lsa={labels}"
+    return [*objects, "-device", f"cxl-type3,id=mem{serial},bus=rp{serial}{settings},sn={serial}"]
+
+
 def attach(
-    machine: Machine, node_bytes: tuple[int, ...], interleave: Interleave, managed: Managed
+    machine: Machine,
+    node_bytes: tuple[int, ...],
+    interleave: Interleave,
+    managed: Managed,
+    persistent: Persistent | None = None,
 ) -> tuple[Machine, Topology]:
     """The machine with a window for each CXL node, its nodes numbered as Linux will.
 
@@ -154,6 +252,7 @@ def attach(
         BadRequest: ways, granularity or a size that HDM decoders cannot have.
 
     """
+    persistent = persistent or Persistent()
     windows: list[Window] = []
     serials = bridges = 0
     for node in (node for node in machine.nodes if node.devices is not None):
@@ -163,12 +262,26 @@ def attach(
         _check(node, node_bytes[node.place], ways, interleave.bridges)
         here = tuple(range(bridges, bridges + interleave.bridges))
         share = node_bytes[node.place] // ways
-        devices = tuple(Device(serials + way + 1, here[way % len(here)], share) for way in range(ways))
-        windows.append(Window(len(windows), node.place, here, devices, granularity, managed))
+        kept = _persistent_share(node, node_bytes[node.place], ways, persistent.sizes.get(node.name, 0))
+        devices = tuple(Device(serials + way + 1, here[way % len(here)], share, kept) for way in range(ways))
+        window = Window(len(windows), node.place, here, devices, granularity, managed, persistent.namespace)
+        windows.append(window)
         serials, bridges = serials + ways, bridges + len(here)
     if managed is Managed.KERNEL:
-        _check_descriptions(machine, node_bytes, sum(window.size for window in windows))
-    return _numbered(machine, managed), Topology(tuple(windows))
+        _check_descriptions(machine, node_bytes, sum(window.volatile for window in windows))
+    return _numbered(machine, managed, windows), Topology(tuple(windows), persistent.folder)
+
+
+def _persistent_share(node: Node, size: int, ways: int, asked: int) -> int:
+    """Size of the persistent partition of each device of a node [bytes]."""
+    multiple = DEVICE_MULTIPLE * ways
+    if asked % multiple or asked > size:
+        raise BadRequest(
+            f"--persistent {node.name}={format_bytes(asked)}: over {ways} devices it is a multiple of "
+            f"{format_bytes(multiple)} (256M a device), and a part of {node.name}={format_bytes(size)} "
+            "of --memory"
+        )
+    return asked // ways
 
 
 def _check_descriptions(machine: Machine, node_bytes: tuple[int, ...], of_devices: int) -> None:
@@ -185,14 +298,16 @@ def _check_descriptions(machine: Machine, node_bytes: tuple[int, ...], of_device
         )
 
 
-def _numbered(machine: Machine, managed: Managed) -> Machine:
+def _numbered(machine: Machine, managed: Managed, of_devices: list[Window]) -> Machine:
+    volatile = {window.node: window.volatile for window in of_devices}
     firmware = [node for node in machine.nodes if node.devices is None]
     windows = [node for node in machine.nodes if node.devices is not None]
     order = {node.name: number for number, node in enumerate(firmware + windows)}
     by_program = managed is Managed.APPLICATION
 
     def numbered(node: Node) -> Node:
-        return replace(node, number=None if by_program and node.devices is not None else order[node.name])
+        is_no_node = node.devices is not None and (by_program or not volatile[node.place])
+        return replace(node, number=None if is_no_node else order[node.name])
 
     return replace(machine, nodes=tuple(numbered(node) for node in machine.nodes))
 

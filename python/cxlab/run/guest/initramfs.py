@@ -17,6 +17,10 @@ MODULES = {
         *("drivers/cxl/cxl_acpi", "drivers/cxl/cxl_pci", "drivers/cxl/cxl_mem"),
         *("drivers/dax/device_dax", "drivers/dax/dax_cxl"),
     ),
+    "pmem": (
+        *("drivers/nvdimm/libnvdimm", "drivers/nvdimm/nd_btt", "drivers/nvdimm/nd_pmem"),
+        *("drivers/dax/dax_pmem", "drivers/cxl/cxl_pmem"),
+    ),
     "kmem": ("drivers/dax/kmem",),
     "swap": ("drivers/block/virtio_blk",),
 }

@@ -188,6 +188,8 @@ class Region:
     """A CXL region that Linux committed."""
 
     window: int
+    #: ram or pmem
+    mode: str
     #: first byte [host physical address]
     base: int
     #: [bytes]
@@ -195,10 +197,10 @@ class Region:
     granularity: int
     #: serial numbers of the devices, by position
     serials: tuple[int, ...]
-    #: Linux's number; None: a program manages it
+    #: Linux's number; None: no memory of the kernel is in it
     node: int | None
-    #: name of the dax device
-    dax: str
+    #: name of its device; None: a pmem region without a namespace
+    device: str | None
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,14 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from cxlab.asked_machine import settings_of
 from cxlab.border import LiveJob, Region
+from cxlab.run.errors import BadMessage
 from cxlab.run.guest import protocol as guest
 from cxlab.run.request import Request
 from cxlab.run.topology import Topology
@@ -91,7 +94,7 @@ def line(request: Request, ready: guest.Ready, out: Path, descriptors: Descripto
         "machine": request.machine.asked,
         "set": settings_of(request.machine.asked),
         "nodes": [{"node": places[node], "ranges": list(ranges)} for node, ranges in ready.nodes],
-        "regions": [_region(request.topology, region) for region in ready.regions],
+        "regions": regions(request.topology, ready.regions),
         "retrainings": [],
         "out": str(out),
         "record": None
@@ -108,14 +111,35 @@ def line(request: Request, ready: guest.Ready, out: Path, descriptors: Descripto
     return json.dumps({**job, **request.effect.model}).encode() + b"\n"
 
 
-def _region(topology: Topology, region: guest.Region) -> Region:
-    """A region in the model's words: its devices are counted from 0 in the order of the window's."""
-    window = topology.windows[region.window]
-    order = [device.serial for device in window.devices]
-    return {
-        "node": window.node,
-        "base": region.base,
-        "size": region.size,
-        "granularity": region.granularity,
-        "targets": [order.index(serial) for serial in region.serials],
-    }
+def regions(topology: Topology, committed: Sequence[guest.Region]) -> list[Region]:
+    """The regions of each window as one, in the model's words: its devices are counted from 0.
+
+    A pmem region follows on the ram region of its window, in addresses of the host as in those of the
+    devices.
+
+    Raises:
+        BadMessage: Linux has put them in other places.
+
+    """
+    told = []
+    for window in topology.windows:
+        parts = sorted(
+            (part for part in committed if part.window == window.number), key=lambda part: part.base
+        )
+        first = parts[0]
+        for before, after in pairwise(parts):
+            same = (after.granularity, after.serials) == (first.granularity, first.serials)
+            if not same or after.base != before.base + before.size:
+                raise BadMessage(
+                    f"the guest's Linux put a pmem region elsewhere than behind its ram region: {parts}"
+                )
+        order = [device.serial for device in window.devices]
+        region: Region = {
+            "node": window.node,
+            "base": first.base,
+            "size": sum(part.size for part in parts),
+            "granularity": first.granularity,
+            "targets": [order.index(serial) for serial in first.serials],
+        }
+        told.append(region)
+    return told

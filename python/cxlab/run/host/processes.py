@@ -20,7 +20,16 @@ from cxlab.error import MachineError
 from cxlab.run.errors import CheckpointRefused, SavedBootDamaged, Stalled
 from cxlab.run.guest import artefacts
 from cxlab.run.guest import protocol as guest
-from cxlab.run.host import checkpointing, early_end, memory_file, model_job, qemu, saved_boot, swap
+from cxlab.run.host import (
+    checkpointing,
+    early_end,
+    memory_file,
+    model_job,
+    persistent,
+    qemu,
+    saved_boot,
+    swap,
+)
 from cxlab.run.host.jail import Confinement, Room
 from cxlab.run.host.output_files import OutputFiles
 from cxlab.run.host.ports import LifePipe, Ports
@@ -74,6 +83,10 @@ class Processes:
         self.swap: swap.Disk | None = None
         if request.swap_bytes is not None:
             self.swap = resources.enter_context(swap.Disk(directory.path, request.swap_bytes))
+        self.persistent: persistent.Folder | None = None
+        if (folder := request.topology.kept_in) is not None:
+            made = persistent.Folder(folder, request.machine, request.topology)
+            self.persistent = resources.enter_context(made)
 
     # ---- start
 
@@ -102,6 +115,7 @@ class Processes:
             plugin=plugin,
             swap=None if self.swap is None else self.swap.ends,
             topology=request.topology,
+            kept=self._kept(room),
             processor=request.effect.processor,
         )
         state = self._begins_at_checkpoint()
@@ -128,6 +142,11 @@ class Processes:
             )
         self.ports.close_qemu_ends()
         return self.qemu
+
+    def _kept(self, room: Room) -> dict[str, Path]:
+        """The files of persistent partitions that outlive the run."""
+        files = {} if self.persistent is None else self.persistent.files
+        return {name: room.writes(path) for name, path in files.items()}
 
     def _begins_at_checkpoint(self) -> saved_boot.State | None:
         """The state of the checkpoint, if the run begins at one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -188,6 +188,8 @@ class Command:
     swap: Ends | None = None
     #: devices of the CXL nodes; a node without one is firmware's
     topology: Topology = field(default_factory=Topology)
+    #: files of what is persistent, by the name of QEMU's object
+    kept: Mapping[str, Path] = field(default_factory=dict)
     #: features of the processor, as ``key=value``
     processor: tuple[str, ...] = ()
     #: descriptor of the socket of QEMU's monitor protocol
@@ -290,7 +292,7 @@ class Command:
     def _cxl(self) -> list[str]:
         if not self.topology.windows:
             return []
-        return ["-M", ",".join(self.topology.machine()), *self.topology.arguments()]
+        return ["-M", ",".join(self.topology.machine()), *self.topology.arguments(self.kept)]
 
     @staticmethod
     def _share(tag: str, folder: Path, *, readonly: bool) -> list[str]:

@@ -16,23 +16,24 @@ LEAST_NODE_BYTES = 16 * MIB
 MOST_WEIGHT = 255
 
 
-def _pairs(option: str, text: str, example: str) -> dict[str, str]:
-    pairs: dict[str, str] = {}
+def pairs(option: str, text: str, example: str) -> dict[str, str]:
+    """The values of nodes by their names, from ``dram=2G,cxl=2G``."""
+    values: dict[str, str] = {}
     for item in text.split(","):
         name, equals, value = item.partition("=")
         if not (name and equals and value):
             raise BadRequest(f"{option} {text}: '{item}' is not NODE=VALUE; valid: {example} and the like")
-        if name in pairs:
+        if name in values:
             raise BadRequest(f"{option} {text}: the node '{name}' is named twice. Name each node once")
-        pairs[name] = value
-    return pairs
+        values[name] = value
+    return values
 
 
 def parse_memory(text: str | None, machine: Machine) -> tuple[int, ...]:
     """Size of each node [bytes], from ``dram=2G,cxl=2G``; a node that is not named has 2 GiB."""
     sizes = dict.fromkeys((node.name for node in machine.nodes), DEFAULT_NODE_BYTES)
     if text is not None:
-        for name, value in _pairs("--memory", text, "dram=2G,cxl=2G").items():
+        for name, value in pairs("--memory", text, "dram=2G,cxl=2G").items():
             sizes[machine.node(name).name] = parse_bytes(value)
     for node in machine.nodes:
         size = sizes[node.name]
@@ -177,7 +178,7 @@ def parse_again(**options: Unpack[Options]) -> tuple[str, list[tuple[str, int]]]
 
 def _weights(text: str) -> list[tuple[str, int]]:
     weights = []
-    for name, value in _pairs("--weighted-interleave", text, "dram=3,cxl=1").items():
+    for name, value in pairs("--weighted-interleave", text, "dram=3,cxl=1").items():
         if not (value.isascii() and value.isdigit() and 1 <= int(value) <= MOST_WEIGHT):
             raise BadRequest(
                 f"--weighted-interleave {text}: '{value}' is no weight: a whole number in 1..{MOST_WEIGHT}"

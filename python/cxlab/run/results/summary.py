@@ -58,6 +58,7 @@ def config(request: Request, qemu_version: str) -> dict[str, Any]:
         "memory_bytes": _memory(request),
         "cpus": request.cpus,
         "swap": None if request.swap_bytes is None else _swap(request),
+        "persistent": _persistent(request),
         "detail": request.detail,
         "checkpoint": None if request.checkpoint is None else request.checkpoint.name,
         **request.effect.config,
@@ -136,7 +137,18 @@ def _region(request: Request, region: guest.Region) -> dict[str, Any]:
     """What Linux committed, by the node's name."""
     window = request.topology.windows[region.window]
     node = request.machine.nodes[window.node].name
-    return {"name": node, "managed": window.managed.value, **asdict(region)}
+    managed = window.managed.value if region.mode == "ram" else None
+    return {"name": node, "managed": managed, **asdict(region)}
+
+
+def _persistent(request: Request) -> dict[str, Any]:
+    """The persistent partitions, by node, and whether they outlive the run."""
+    windows = [window for window in request.topology.windows if window.persistent]
+    return {
+        "bytes": {request.machine.nodes[window.node].name: window.persistent for window in windows},
+        "namespace": windows[0].namespace.value if windows else None,
+        "kept": request.topology.kept_in is not None,
+    }
 
 
 def _swap(request: Request) -> dict[str, Any]:
