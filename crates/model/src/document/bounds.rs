@@ -232,6 +232,7 @@ static ROWS: &[(&str, &str, &str, &str)] = &[
     ("flash_part.read", "100 ns", "10 ms", "no cells are faster; 10 ms are beyond any retry"),
     ("flash_part.program", "1 us", "100 ms", "no cells are faster; 100 ms are beyond any program"),
     ("flash_part.erase", "10 us", "1 s", "no cells are faster; a second is beyond any erase"),
+    ("flash_part.suspend", "100 ns", "10 ms", "no cells are faster; 10 ms are beyond any erase's rest"),
     ("flash_part.bus", "10 MB/s", "100 GB/s", "ONFI 1.0 starts at 10 MB/s; 20 times ONFI 5.1"),
     // a DRAM part
     ("dram.rate", "400 MT/s", "20000 MT/s", "DDR4 starts at 1600, DDR5 ends at 8800"),

@@ -100,6 +100,7 @@ impl Flash {
             read: *part.read,
             program: *part.program,
             erase: *part.erase,
+            suspend: part.suspend.as_ref().map(|time| **time),
             transfer: unit / *part.bus,
             controller: *spec.controller_latency,
         };

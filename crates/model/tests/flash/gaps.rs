@@ -7,7 +7,7 @@ use super::harness::{Bench, small, spec};
 
 #[test]
 fn a_read_waits_for_the_whole_program_before_it() {
-    // FLA-1: drives suspend a program of 100 us for a read of 3 us.
+    // FLA-1: drives suspend a program of 100 us for a read of 3 us. The part's file does not say so.
     let mut bench = Bench::new(&spec("z-nand", small), 8192);
     bench.ask(0, Write);
     let begun = bench.now();

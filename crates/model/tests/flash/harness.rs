@@ -34,6 +34,12 @@ pub fn small(part: &mut FlashPart) {
     part.bus.value = Bandwidth::from_bytes_per_second(1_000_000_000).unwrap();
 }
 
+/// The same, and its dies make way for reads in 5 us.
+pub fn suspending(part: &mut FlashPart) {
+    small(part);
+    part.suspend = Some(given(Time::from_ns(5_000)));
+}
+
 /// The drive and its events.
 pub struct Bench {
     pub flash: Flash,
@@ -89,6 +95,15 @@ impl Bench {
             self.step();
         }
         done
+    }
+
+    /// Runs for so long.
+    pub fn pass(&mut self, long: Time) {
+        let until = self.events.now + long;
+        while self.events.queue.next_at().is_some_and(|at| at <= until) {
+            self.step();
+        }
+        self.events.now = until;
     }
 
     /// Runs until nothing is left to do.

@@ -3,7 +3,9 @@
 use cxlab_kernel::{Stream, Time};
 use cxlab_model::mem::AccessKind::{Read, Write};
 
-use super::harness::{Bench, UNIT, small, spec};
+use cxlab_model::media::flash::Kind;
+
+use super::harness::{Bench, UNIT, small, spec, suspending};
 
 #[test]
 fn a_random_read_alone_takes_the_cells_the_bus_and_the_controller() {
@@ -68,6 +70,55 @@ fn a_read_of_what_is_still_in_the_buffer_needs_no_cells() {
     let read = bench.ask(77, Read);
     assert_eq!(bench.finish(read) - begun, Time::from_ns(500));
     assert_eq!((bench.flash.stats().buffer_hits.get(), bench.flash.stats().reads.get()), (1, 0));
+}
+
+#[test]
+fn a_part_that_suspends_serves_a_read_in_the_middle_of_a_program() {
+    let mut bench = Bench::new(&spec("z-nand", suspending), 8192);
+    bench.flash.begin_log();
+    bench.ask(0, Write);
+    bench.ask(1, Write);
+    bench.pass(Time::from_ns(20_000));
+    let read = bench.ask(5, Read);
+    // 5 us to suspend, 3 us of tR, 4 KiB at 1 GB/s, 500 ns of the controller.
+    assert_eq!(bench.finish(read), Time::from_ns(20_000 + 5_000 + 3_000 + 4_096 + 500));
+    bench.drain();
+    let log = bench.flash.take_log();
+    let begun: Vec<_> = log.iter().map(|operation| (operation.at.as_ns(), operation.kind)).collect();
+    let [(0.0, Kind::Program { .. }), (25_000.0, Kind::Read { .. }), (second, Kind::Program { .. })] = begun[..] else {
+        panic!("{begun:?}")
+    };
+    // The first program takes 4.096 us of the bus and 100 us, and what the read has taken from it.
+    assert_eq!(second, 4_096.0 + 100_000.0 + 5_000.0 + 3_000.0 + 4_096.0);
+    assert_eq!(bench.flash.stats().suspended.get(), 1);
+}
+
+#[test]
+fn nothing_is_suspended_while_its_data_are_on_the_bus_nor_right_before_its_end() {
+    for (at, suspended) in [(4_000, 0), (4_100, 1), (99_000, 1), (99_200, 0)] {
+        let mut bench = Bench::new(&spec("z-nand", suspending), 8192);
+        bench.ask(0, Write);
+        bench.pass(Time::from_ns(at));
+        let read = bench.ask(5, Read);
+        let took = bench.finish(read) - Time::from_ns(at);
+        assert_eq!(bench.flash.stats().suspended.get(), suspended, "a read at {at} ns");
+        // Without suspension: the rest of the program, then tR, the bus and the controller.
+        let rest = if suspended == 1 { 5_000 } else { 104_096 - at };
+        assert_eq!(took, Time::from_ns(rest + 3_000 + 4_096 + 500));
+    }
+}
+
+#[test]
+fn a_stream_of_reads_does_not_keep_writes_from_their_programs() {
+    let mut bench = Bench::new(&spec("z-nand", suspending), 8192);
+    let writes: Vec<_> = (0..20).map(|unit| bench.ask(unit, Write)).collect();
+    for read in 0..10_000 {
+        bench.ask(100 + read % 4_000, Read);
+        bench.pass(Time::from_ns(8_000));
+    }
+    let end = writes.into_iter().map(|write| bench.finish(write)).max().unwrap();
+    // Each of the 17 that do not fit the buffer waits for a program, and each program for a read or two.
+    assert!(end < Time::from_ns(20 * 150_000), "{} ns", end.as_ns());
 }
 
 #[test]

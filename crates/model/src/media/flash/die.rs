@@ -8,7 +8,10 @@
 //! Collection is preempted: after each of its operations a read or a program that waits goes first. If a write waits for room,
 //! reads and what makes room take turns.
 //!
-//! Not modelled: an operation that is suspended, reads of several planes at once, retries of reads.
+//! If the part can suspend, a read does not wait for the end of a program or an erase: the operation stops, the reads that wait
+//! are served, and it goes on with what was left. While a write waits for room nothing is suspended, so that it gets some.
+//!
+//! Not modelled: reads of several planes at once, retries of reads.
 
 use std::collections::VecDeque;
 
@@ -29,6 +32,8 @@ pub struct Times {
     pub read: Time,
     pub program: Time,
     pub erase: Time,
+    /// until a program or an erase has made way for a read; none: it does not
+    pub suspend: Option<Time>,
     /// of a unit on the bus
     pub transfer: Time,
     /// of the controller, for each request
@@ -61,6 +66,15 @@ enum Busy {
     Erasing(BlockId),
     SensingCopies(Copies),
     SendingCopies(Copies),
+    Suspending,
+}
+
+/// A program or an erase that made way for reads.
+#[derive(Clone, Debug)]
+struct Suspended {
+    operation: Busy,
+    /// what is left of it
+    left: Time,
 }
 
 /// State of a die.
@@ -69,6 +83,9 @@ pub struct Die {
     number: u32,
     pub ftl: Ftl,
     busy: Option<Busy>,
+    /// when what it is doing ends; a wake before that is of an operation that was suspended
+    until: Time,
+    suspended: Option<Suspended>,
     reads: VecDeque<Waiting>,
     writes: VecDeque<Waiting>,
     programs: VecDeque<Stripe>,
@@ -79,12 +96,14 @@ pub struct Die {
 impl Die {
     pub fn new(number: u32, ftl: Ftl) -> Die {
         let (reads, writes, programs) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
-        Die { number, ftl, busy: None, reads, writes, programs, after_read: false }
+        let until = Time::ZERO;
+        Die { number, ftl, busy: None, until, suspended: None, reads, writes, programs, after_read: false }
     }
 
     /// The host reads a unit.
     pub fn read<D: Driver>(&mut self, now: Time, tag: Tag, unit: Logical, mut drive: Drive<'_>, driver: &mut D) {
         self.reads.push_back(Waiting { tag, unit, since: now });
+        self.suspend(now, &mut drive, driver);
         self.proceed(now, &mut drive, driver);
     }
 
@@ -97,7 +116,11 @@ impl Die {
 
     /// Its operation, or the transfer after it, has ended.
     pub fn wake<D: Driver>(&mut self, now: Time, mut drive: Drive<'_>, driver: &mut D) {
-        match self.busy.take().expect("a die that is idle asks for nothing") {
+        if now < self.until {
+            return;
+        }
+        let Some(busy) = self.busy.take() else { return };
+        match busy {
             Busy::Sensing(Waiting { tag, since, .. }) => {
                 let end = drive.transfer(now, 1);
                 let done = end + drive.times.controller;
@@ -105,7 +128,7 @@ impl Die {
                 driver.done(done, tag);
                 self.begin(end, Busy::Sending, driver);
             }
-            Busy::Sending => {}
+            Busy::Sending | Busy::Suspending => {}
             Busy::Programming(stripe) => self.ftl.programmed(stripe),
             Busy::Erasing(block) => self.ftl.erased(block),
             Busy::SensingCopies(copies) => {
@@ -116,6 +139,32 @@ impl Die {
         }
         self.accept(now, &mut drive, driver);
         self.proceed(now, &mut drive, driver);
+    }
+
+    /// Stops a program or an erase for the read that has come, if that is sooner than its end.
+    fn suspend<D: Driver>(&mut self, now: Time, drive: &mut Drive<'_>, driver: &mut D) {
+        let Some(takes) = drive.times.suspend else { return };
+        let long = match self.busy {
+            Some(Busy::Programming(_)) => drive.times.program,
+            Some(Busy::Erasing(_)) => drive.times.erase,
+            _ => return,
+        };
+        // A program's data are still on the bus.
+        let has_begun = now + long >= self.until;
+        if !has_begun || now + takes >= self.until || !self.writes.is_empty() {
+            return;
+        }
+        let operation = self.busy.take().expect("it was looked at");
+        self.suspended = Some(Suspended { operation, left: self.until - now });
+        drive.stats.suspended.increment();
+        self.begin(now + takes, Busy::Suspending, driver);
+    }
+
+    /// Goes on with what was suspended.
+    fn resume<D: Driver>(&mut self, now: Time, driver: &mut D) -> bool {
+        let Some(Suspended { operation, left }) = self.suspended.take() else { return false };
+        self.begin(now + left, operation, driver);
+        true
     }
 
     /// Takes in writes for which there is room.
@@ -136,10 +185,13 @@ impl Die {
             return;
         }
         let pressing = !self.writes.is_empty() && (self.after_read || self.reads.is_empty());
+        if pressing && self.resume(now, driver) {
+            return;
+        }
         if pressing && self.begin_for_writes(now, drive, driver) {
             return;
         }
-        if self.begin_read(now, drive, driver) {
+        if self.begin_read(now, drive, driver) || self.resume(now, driver) {
             return;
         }
         if self.programs.is_empty() {
@@ -224,7 +276,7 @@ impl Die {
 
     fn begin<D: Driver>(&mut self, end: Time, busy: Busy, driver: &mut D) {
         self.after_read = matches!(busy, Busy::Sensing(_) | Busy::Sending);
-        self.busy = Some(busy);
+        (self.busy, self.until) = (Some(busy), end);
         driver.wake(end, Wake::Channel(self.number));
     }
 }

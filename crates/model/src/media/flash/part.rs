@@ -32,6 +32,9 @@ pub struct FlashPart {
     pub program: Sourced<Time>,
     /// of a block, tBERS [ns]
     pub erase: Sourced<Time>,
+    /// until a program or an erase has made way for a read [ns]; without it a read waits for their end
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<Sourced<Time>>,
     /// what the bus of a channel carries [GB/s]
     pub bus: Sourced<Bandwidth>,
 }

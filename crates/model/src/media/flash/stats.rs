@@ -14,6 +14,7 @@ statistics! {
         programs: Counter [Commands] "stripes programmed, a page of each plane",
         erases: Counter [Commands] "blocks erased, one of each plane",
         preempted: Counter [Events] "reads that went before garbage collection",
+        suspended: Counter [Events] "programs and erases that made way for a read",
         read_latency: Latency [Nanoseconds] "a read, from its arrival to the end of its transfer",
         write_latency: Latency [Nanoseconds] "a write, from its arrival to its place in the write buffer",
     }
