@@ -13,7 +13,7 @@
  *   hybrid_store write FILE BYTES KEY VALUE KEYS                   changes keys without end, and prints each change that is safe
  *   hybrid_store check FILE BYTES KEY VALUE                        recovers, and prints each key with its version
  *
- * FILE is /dev/daxX.Y, or an ordinary file of BYTES bytes. KEY and VALUE are sizes: 16 and 200, or 100 and 900.
+ * FILE is /dev/daxX.Y, an ordinary file of BYTES bytes, or - for memory that ends with the program. KEY and VALUE are sizes: 16 and 200, or 100 and 900.
  *
  *   gcc -O2 -o hybrid_store examples/hybrid_store.c
  *   cxlab run --machine dmsim-ssd --cxl device --managed application --detail marker \
@@ -187,11 +187,13 @@ static bool delete(struct store *store, const char *key) {
 /* Opening ----------------------------------------------------------------------------------------------------------- */
 
 static char *map(const char *path, uint64_t bytes) {
-    const int file = open(path, O_RDWR);
-    if (file < 0) fail(path);
-    char *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    const bool is_file = strcmp(path, "-") != 0;
+    const int file = is_file ? open(path, O_RDWR) : -1;
+    if (is_file && file < 0) fail(path);
+    const int kind = is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    char *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, kind, file, 0);
     if (area == MAP_FAILED) fail("mmap");
-    close(file);
+    if (is_file) close(file);
     return area;
 }
 
