@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner
 from cxlab.cli.bench import command
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def cached(tmp_path: Path, arguments: str) -> list[dict[str, Any]]:
     file = tmp_path / "out.json"
@@ -86,3 +88,24 @@ def test_bad_input_is_refused_with_what_is_valid(arguments: str, says: list[str]
     assert done.exit_code == 2
     for part in says:
         assert part in done.output.replace("\n", " ") + str(done.exception), done.output
+
+
+def test_a_page_of_another_size_is_named_with_its_file_and_key(tmp_path: Path) -> None:
+    part = tmp_path / "odd.toml"
+    shipped = (ROOT / "data/flash/z-nand.toml").read_text()
+    part.write_text(shipped.replace('page = { value = "2 KiB"', 'page = { value = "3 KiB"'))
+    setting = f"--set nodes.cxl.device.flash.part={part}"
+    done = CliRunner().invoke(command, f"latency --machine cmm-h-800 --node cxl {setting}".split())
+    said = done.output.replace("\n", " ") + str(done.exception)
+    assert done.exit_code == 2
+    assert f"{part}" in said and "`page` is 3 KiB; valid: a power of two, 512 B to 64 KiB" in said
+
+
+def test_a_drive_without_spare_blocks_is_refused() -> None:
+    """Collection needs blocks that hold no data: 1 % of 64 GiB on 16 dies is less than a block of each."""
+    settings = ("flash.over_provisioning=0.01", "device.capacity=64GiB")
+    words = [word for setting in settings for word in ("--set", f"nodes.cxl.device.{setting}")]
+    done = CliRunner().invoke(command, ["latency", "--machine", "cmm-h-800", "--node", "cxl", *words])
+    said = done.output.replace("\n", " ") + str(done.exception)
+    assert done.exit_code == 2
+    assert "over_provisioning" in said and "raise over_provisioning" in said
