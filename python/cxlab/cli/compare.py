@@ -15,7 +15,7 @@ from cxlab.cli.sections import Sectioned
 from cxlab.compare import report
 from cxlab.output import write_json
 from cxlab.run.options import detail as detail_options
-from cxlab.run.options import files, placement, plot, sampling, simulated, table, timeline
+from cxlab.run.options import cxl, files, placement, plot, sampling, simulated, table, timeline
 from cxlab.run.options.option import Command, Given
 
 #: Options of a run that a comparison asks in its own way, or not at all.
@@ -28,6 +28,8 @@ NOT_OURS = (
     plot.OPTION,
     detail_options.STATS,
     sampling.SEED,
+    # A column would find what the one before it has left.
+    cxl.PERSISTENT_IN,
 )
 OPTIONS = tuple(option for option in table.GUEST if option not in NOT_OURS)
 #: Where the placements stand on a command line, in its order.
