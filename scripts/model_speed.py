@@ -53,6 +53,20 @@ PATHS: tuple[tuple[str, str, int, int, float | None], ...] = (
         1_000,
         None,
     ),
+    (
+        "misses",
+        "a recorded chase through CXL memory, in detail: instructions of the guest",
+        1_000_000,
+        1_000,
+        None,
+    ),
+    (
+        "threads",
+        "four processors that stream through DRAM and CXL memory, recorded: instructions of the guest",
+        1_000_000,
+        1_000,
+        None,
+    ),
 )
 #: Instructions for each request, by path, when they were last recorded.
 RECORDED = Path("tests/golden/instructions.json")

@@ -24,7 +24,7 @@ pub struct EventQueue<E> {
     next: Option<Next>,
     /// time of the last event taken, the present
     now: Time,
-    /// events ever scheduled, breaks ties
+    /// far events ever scheduled, breaks ties
     sequence: u64,
 }
 
@@ -66,16 +66,24 @@ impl<E: Copy> EventQueue<E> {
     /// Let `event` happen `at` a time that has not passed.
     #[inline]
     pub fn schedule(&mut self, at: Time, event: E) {
-        assert!(at >= self.now, "an event at {at} was scheduled when {} had come", self.now);
-        self.sequence += 1;
+        if at < self.now {
+            in_the_past(at, self.now);
+        }
         let slot = Wheel::<E>::slot(self.now, at);
         match slot {
-            Some(slot) => self.near.insert(slot, at, self.sequence, event),
-            None => self.far.push(Entry { at, sequence: self.sequence, event }),
+            Some(slot) => self.near.insert(slot, at, event),
+            None => self.schedule_far(at, event),
         }
         if self.next.is_none_or(|next| at < next.at) {
             self.next = Some(Next { at, slot });
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn schedule_far(&mut self, at: Time, event: E) {
+        self.sequence += 1;
+        self.far.push(Entry { at, sequence: self.sequence, event });
     }
 
     /// Take the next event; the present moves to its time.
@@ -90,13 +98,12 @@ impl<E: Copy> EventQueue<E> {
         Some(taken)
     }
 
+    /// Of a near and a far event at one instant the far one was scheduled first, when it was still far.
     #[inline]
     fn find_next(&self) -> Option<Next> {
         let near = self.near.first(self.now).map(|slot| (slot, self.near.head(slot)));
         match (near, self.far.peek()) {
-            (Some((slot, (at, sequence))), far) if far.is_none_or(|far| (at, sequence) < (far.at, far.sequence)) => {
-                Some(Next { at, slot: Some(slot) })
-            }
+            (Some((slot, at)), far) if far.is_none_or(|far| at < far.at) => Some(Next { at, slot: Some(slot) }),
             (_, far) => far.map(|entry| Next { at: entry.at, slot: None }),
         }
     }
@@ -116,6 +123,12 @@ impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
         Self::new()
     }
+}
+
+#[cold]
+#[inline(never)]
+fn in_the_past(at: Time, now: Time) -> ! {
+    panic!("an event at {at} was scheduled when {now} had come")
 }
 
 impl<E> Entry<E> {

@@ -91,12 +91,14 @@ impl<T> Default for Slab<T> {
 
 impl<T> Index<Key<T>> for Slab<T> {
     type Output = T;
+    #[inline]
     fn index(&self, key: Key<T>) -> &T {
         self.rows[key.0 as usize].as_ref().expect("the row is in use")
     }
 }
 
 impl<T> IndexMut<Key<T>> for Slab<T> {
+    #[inline]
     fn index_mut(&mut self, key: Key<T>) -> &mut T {
         self.rows[key.0 as usize].as_mut().expect("the row is in use")
     }

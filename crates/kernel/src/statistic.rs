@@ -100,41 +100,50 @@ impl Span {
 }
 
 /// A distribution of times, HDR: 3 significant digits from 1 ps to a second, above which it saturates.
-#[derive(Clone, Debug)]
-pub struct Latency(Histogram<u64>);
+/// Its 250 kB are made when the first is recorded: many of a machine never are.
+#[derive(Clone, Debug, Default)]
+pub struct Latency(Option<Box<Histogram<u64>>>);
 
 const SECOND_PS: u64 = 1_000_000_000_000;
 
-impl Default for Latency {
-    fn default() -> Self {
-        Latency(Histogram::new_with_bounds(1, SECOND_PS, 3).expect("the bounds are valid"))
-    }
-}
-
 impl Latency {
+    fn empty() -> Box<Histogram<u64>> {
+        Histogram::new_with_bounds(1, SECOND_PS, 3).expect("the bounds are valid").into()
+    }
+
     pub fn record(&mut self, span: Time) {
-        self.0.saturating_record(span.as_ps());
+        self.0.get_or_insert_with(Latency::empty).saturating_record(span.as_ps());
     }
 
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.0.len()
+        self.0.as_ref().map_or(0, |spans| spans.len())
     }
 
     /// The value below which `share` (0..=1) of the spans lie [ns].
     #[must_use]
     pub fn quantile_ns(&self, share: f64) -> f64 {
-        self.0.value_at_quantile(share) as f64 / 1e3
+        self.0.as_ref().map_or(0.0, |spans| spans.value_at_quantile(share) as f64 / 1e3)
     }
 
     #[must_use]
     pub fn mean_ns(&self) -> f64 {
-        self.0.mean() / 1e3
+        self.0.as_ref().map_or(0.0, |spans| spans.mean() / 1e3)
     }
 
     /// Count what another has counted too.
     pub fn merge(&mut self, other: &Latency) {
-        self.0.add(&other.0).expect("all have the same bounds");
+        if let Some(spans) = &other.0 {
+            self.0.get_or_insert_with(Latency::empty).add(&**spans).expect("all have the same bounds");
+        }
+    }
+
+    fn least_and_most_ns(&self) -> (f64, f64) {
+        self.0.as_ref().map_or((0.0, 0.0), |spans| (spans.min() as f64 / 1e3, spans.max() as f64 / 1e3))
+    }
+
+    fn deviation_ns(&self) -> f64 {
+        self.0.as_ref().map_or(0.0, |spans| spans.stdev() / 1e3)
     }
 }
 
@@ -157,14 +166,15 @@ impl Statistic for Span {
 
 impl Statistic for Latency {
     fn value(&self) -> Value {
+        let (min, max) = self.least_and_most_ns();
         Value::Distribution {
-            count: self.0.len(),
+            count: self.count(),
             mean: self.mean_ns(),
-            stdev: self.0.stdev() / 1e3,
-            min: self.0.min() as f64 / 1e3,
+            stdev: self.deviation_ns(),
+            min,
             p50: self.quantile_ns(0.50),
             p99: self.quantile_ns(0.99),
-            max: self.0.max() as f64 / 1e3,
+            max,
         }
     }
 }

@@ -6,6 +6,8 @@
 //!   cache     dmsim-asic with the cache of dmsim-ssd, which has every page, two reads to a write, 512 in flight
 //!   flash     64 dies of Z-NAND on 16 channels, full, two random writes to a read, 256 in flight: operations of the dies
 //!   detail    tests/golden/traces/qsort.trace in detail, mostly its program's start, as often as it takes: instructions of the guest
+//!   misses    the same of chase.trace, whose loads wait for CXL memory one after another
+//!   threads   the same of stream4.trace, four processors that stream through DRAM and CXL memory
 //!   machine   spr-a1000: 16 load threads on node cxl, random lines, two reads to a write, cores and caches included
 //! ```
 //!
@@ -46,14 +48,18 @@ fn main() {
         Some("cache") => device_cache,
         Some("flash") => flash,
         Some("machine") => machine,
-        Some("detail") => detail,
+        Some("detail") => |instructions| detail(instructions, "qsort", "8468v-asic", 1),
+        Some("misses") => |instructions| detail(instructions, "chase", "8468v-fpga", 1),
+        Some("threads") => |instructions| detail(instructions, "stream4", "spr-a1000", 4),
         _ => usage(),
     };
     println!("{}", run(requests.filter(|requests| *requests >= 1000).unwrap_or_else(|| usage())));
 }
 
 fn usage() -> ! {
-    eprintln!("usage: speed ddr|cxl|cache|flash|machine|detail REQUESTS; REQUESTS is a number from 1000 on");
+    eprintln!(
+        "usage: speed ddr|cxl|cache|flash|machine|detail|misses|threads REQUESTS; REQUESTS is a number from 1000 on"
+    );
     std::process::exit(2)
 }
 
@@ -112,21 +118,22 @@ fn flash(operations: u64) -> u64 {
 
 /// The guest's instructions. Each time has a machine of its own; the first are made ahead, so that a difference of two short runs
 /// has none of them.
-fn detail(instructions: u64) -> u64 {
-    const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/traces/qsort.trace");
+fn detail(instructions: u64, trace: &str, machine: &str, cores: u16) -> u64 {
+    const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/traces");
     const AHEAD: usize = 2;
     let machine = || {
-        let source = Replay::open(TRACE.as_ref(), Answers::MayDiffer).expect("a golden trace");
+        let path = format!("{TRACES}/{trace}.trace");
+        let source = Replay::open(path.as_ref(), Answers::MayDiffer).expect("a golden trace");
         let recorded: serde_json::Value = serde_json::from_str(source.description()).expect("it is JSON");
         let ranges = recorded["nodes"].as_array().expect("nodes").iter().flat_map(node_ranges).collect::<Vec<_>>();
-        let spec = MachineSpec::load("8468v-asic").expect("a shipped machine");
-        (source, Machine::new(spec, 1, &ranges).expect("the machine of the trace"))
+        let spec = MachineSpec::load(machine).expect("a shipped machine");
+        (source, Machine::new(spec, cores, &ranges).expect("the machine of the trace"))
     };
     let mut ready: Vec<_> = (0..AHEAD).map(|_| machine()).collect();
     let mut done = 0;
     while done < instructions {
         let (source, mut machine) = ready.pop().unwrap_or_else(machine);
-        Guest::new(source, 1).run(&mut machine, |_, _| Ok(())).expect("a whole trace");
+        Guest::new(source, cores).run(&mut machine, |_, _| Ok(())).expect("a whole trace");
         done += machine
             .cores()
             .iter()

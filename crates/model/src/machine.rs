@@ -185,6 +185,13 @@ impl Machine {
     pub fn go<F: Feeds + ?Sized>(&mut self, feeds: &mut F, lacking: Lacking) -> Result<Stop, ModelError> {
         assert_eq!(feeds.count(), self.cores.len(), "a feed for each core");
         loop {
+            // A pause changes only when a core runs: most events make none ready.
+            if self.ready.is_empty()
+                && self.pauses.iter().any(|pause| matches!(pause, Pause::Blocked(_) | Pause::Behind))
+            {
+                self.next_event()?;
+                continue;
+            }
             if let Some(stop) = self.run_ready(feeds, lacking)? {
                 return Ok(stop);
             }
@@ -254,7 +261,12 @@ impl Machine {
         Ok(None)
     }
 
+    /// Most events make no core ready.
+    #[inline]
     fn run_all_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F) -> Result<(), ModelError> {
+        if self.ready.is_empty() {
+            return Ok(());
+        }
         while let Some(stop) = self.run_ready(feeds, Lacking::Stop)? {
             if matches!(stop, Stop::Starved(_)) {
                 return Err(self.deadlock());
@@ -277,6 +289,7 @@ impl Machine {
         self.cores[core].withdraw();
     }
 
+    #[inline]
     fn next_event(&mut self) -> Result<(), ModelError> {
         let Some((now, event)) = self.shared.queue.pop() else { return Err(self.deadlock()) };
         if let Some(timeline) = &mut self.timeline {

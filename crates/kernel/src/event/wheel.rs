@@ -30,15 +30,16 @@ impl Slot {
         Slot((at.as_ps() >> SLOT_LOG2) as u16 % SLOTS as u16)
     }
 
+    /// Less than [`SLOTS`], as the compiler sees.
+    #[inline]
     fn index(self) -> usize {
-        usize::from(self.0)
+        usize::from(self.0) % SLOTS
     }
 }
 
 #[derive(Debug)]
 struct Entry<E> {
     at: Time,
-    sequence: u64,
     event: E,
     /// the next entry of the slot, after the last one the first; of a free entry the next free one
     next: u32,
@@ -84,35 +85,45 @@ impl<E: Copy> Wheel<E> {
 
     /// Put an event into its slot, behind those that are not later.
     #[inline]
-    pub fn insert(&mut self, slot: Slot, at: Time, sequence: u64, event: E) {
+    pub fn insert(&mut self, slot: Slot, at: Time, event: E) {
         self.count += 1;
+        let entry = match self.free {
+            Some(free) => {
+                let next = self.entries[free as usize].next;
+                self.free = (next != free).then_some(next);
+                free
+            }
+            None => self.grow(at, event),
+        };
         let index = slot.index();
         let (word, bit) = (index / 64, 1 << (index % 64));
+        let mut next = entry;
         if self.slots[word] & bit == 0 {
             self.slots[word] |= bit;
             self.words |= 1 << word;
-            let entry = self.entry(at, sequence, event);
-            self.entries[entry as usize].next = entry;
-            self.last[index] = entry;
-            return;
-        }
-        let last = self.last[index];
-        let entry = self.entry(at, sequence, event);
-        let mut before = last;
-        if at >= self.entries[last as usize].at {
             self.last[index] = entry;
         } else {
-            // The walk ends before the last, which is later.
-            loop {
-                let next = self.entries[before as usize].next;
-                if self.entries[next as usize].at > at {
-                    break;
-                }
-                before = next;
+            let mut before = self.last[index];
+            if at >= self.entries[before as usize].at {
+                self.last[index] = entry;
+            } else {
+                before = self.before(before, at);
             }
+            next = std::mem::replace(&mut self.entries[before as usize].next, entry);
         }
-        self.entries[entry as usize].next = self.entries[before as usize].next;
-        self.entries[before as usize].next = entry;
+        self.entries[entry as usize] = Entry { at, event, next };
+    }
+
+    /// The entry of a slot behind which an event at `at` goes: it is earlier than the slot's last.
+    fn before(&self, last: u32, at: Time) -> u32 {
+        let mut before = last;
+        loop {
+            let next = self.entries[before as usize].next;
+            if self.entries[next as usize].at > at {
+                return before;
+            }
+            before = next;
+        }
     }
 
     /// The first slot from that of `now` on that holds an entry.
@@ -133,12 +144,11 @@ impl<E: Copy> Wheel<E> {
         Some(Slot((word * 64 + self.slots[word].trailing_zeros() as usize) as u16))
     }
 
-    /// Time and sequence of the first entry of a slot that holds one.
+    /// Time of the first entry of a slot that holds one.
     #[inline]
-    pub fn head(&self, slot: Slot) -> (Time, u64) {
+    pub fn head(&self, slot: Slot) -> Time {
         let last = &self.entries[self.last[slot.index()] as usize];
-        let first = &self.entries[last.next as usize];
-        (first.at, first.sequence)
+        self.entries[last.next as usize].at
     }
 
     /// Take the first entry of a slot that holds one.
@@ -164,17 +174,12 @@ impl<E: Copy> Wheel<E> {
         taken
     }
 
-    /// A place for an entry; its `next` is for the caller to set.
-    #[inline]
-    fn entry(&mut self, at: Time, sequence: u64, event: E) -> u32 {
-        let Some(free) = self.free else {
-            let index = u32::try_from(self.entries.len()).expect("fewer than 2^32 events are ahead");
-            self.entries.push(Entry { at, sequence, event, next: index });
-            return index;
-        };
-        let next = self.entries[free as usize].next;
-        self.free = (next != free).then_some(next);
-        self.entries[free as usize] = Entry { at, sequence, event, next: free };
-        free
+    /// A place that no entry has had.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, at: Time, event: E) -> u32 {
+        let index = u32::try_from(self.entries.len()).expect("fewer than 2^32 events are ahead");
+        self.entries.push(Entry { at, event, next: index });
+        index
     }
 }

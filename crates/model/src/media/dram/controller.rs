@@ -358,9 +358,9 @@ impl Controller {
             }
             _ => {
                 self.stats.precharges.increment();
-                for closed in self.refresh.banks(rank) {
-                    self.row_changed(closed);
-                }
+                let closed = self.refresh.mask(rank);
+                self.reads.lose_hits(closed);
+                self.writes.lose_hits(closed);
             }
         }
     }

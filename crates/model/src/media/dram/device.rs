@@ -177,6 +177,26 @@ impl Device {
         self.first(mask, order, &self.banks.column[kind as usize], |rank| rank.column[kind as usize].max(bus))
     }
 
+    /// No bank can be activated before that.
+    #[inline]
+    #[must_use]
+    pub fn soonest_activate(&self) -> Cycles {
+        self.soonest(Command::Activate, |rank| rank.activate)
+    }
+
+    /// No bank can be precharged before that.
+    #[inline]
+    #[must_use]
+    pub fn soonest_precharge(&self) -> Cycles {
+        self.soonest(Command::Precharge, |rank| rank.precharge)
+    }
+
+    /// What the rank that allows a command first, and the command bus, allow.
+    #[inline]
+    fn soonest(&self, command: Command, of_rank: impl Fn(&Rank) -> Cycles) -> Cycles {
+        self.ranks.iter().map(of_rank).min().unwrap_or_default().max(self.bus(command))
+    }
+
     #[inline]
     fn first(
         &self,
@@ -185,6 +205,9 @@ impl Device {
         earliest: &PerBank<Cycles>,
         of_rank: impl Fn(&Rank) -> Cycles,
     ) -> Option<First> {
+        if mask == 0 {
+            return None;
+        }
         let per_rank = self.shape.groups * self.shape.banks_per_group;
         let words = [mask as u64, (mask >> 64) as u64];
         let mut first: Option<First> = None;
@@ -272,7 +295,7 @@ impl Device {
                 self.ranks[to.rank as usize].precharge = at + t_ppd;
             }
             Command::PrechargeAll => {
-                self.shape.of_rank(to.rank).for_each(|bank| self.close(bank, at + t_rp));
+                self.close_rank(to.rank, at + t_rp);
                 self.ranks[to.rank as usize].precharge = at + t_ppd;
             }
             Command::PrechargeSame => {
@@ -289,7 +312,7 @@ impl Device {
                 self.column(AccessKind::Write, index, at);
                 self.close(index, self.banks.precharge[index] + t_rp);
             }
-            Command::RefreshAll => self.shape.of_rank(to.rank).for_each(|bank| self.close(bank, at + t_rfc)),
+            Command::RefreshAll => self.close_rank(to.rank, at + t_rfc),
             Command::RefreshSame => {
                 let same =
                     self.timing.same_bank_refresh.expect("a part without REFsb is refused when it is configured");
@@ -305,6 +328,14 @@ impl Device {
         self.banks.open &= !(1 << index.0);
         let earliest = &mut self.banks.activate[index];
         *earliest = activate.max(*earliest);
+    }
+
+    fn close_rank(&mut self, rank: u32, activate: Cycles) {
+        self.banks.open &= !self.shape.mask_of_rank(rank);
+        for bank in self.shape.of_rank(rank) {
+            let earliest = &mut self.banks.activate[bank];
+            *earliest = activate.max(*earliest);
+        }
     }
 
     fn activate(&mut self, index: BankIndex, row: u32, at: Cycles) {

@@ -197,6 +197,9 @@ impl Queue {
     /// The row of `bank` is now `open_row`: find its hit.
     pub fn find_hit(&mut self, bank: BankIndex, open_row: Option<u32>) {
         let queue = &mut self.banks[bank.0 as usize];
+        if queue.waiting.is_empty() && queue.hit.is_none() {
+            return;
+        }
         queue.hit = open_row.and_then(|row| queue.waiting.iter().position(|waiting| waiting.row == row));
         match queue.hit {
             Some(hit) => {
@@ -204,6 +207,16 @@ impl Queue {
                 self.hit_order[bank] = queue.waiting[hit].order;
             }
             None => self.hits &= !(1 << bank.0),
+        }
+    }
+
+    /// The rows of these banks are closed: no request hits them.
+    pub fn lose_hits(&mut self, banks: u128) {
+        let mut lost = self.hits & banks;
+        self.hits &= !banks;
+        while lost != 0 {
+            self.banks[lost.trailing_zeros() as usize].hit = None;
+            lost &= lost - 1;
         }
     }
 

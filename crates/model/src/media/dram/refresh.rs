@@ -50,6 +50,8 @@ pub struct Refresh {
     interval: Cycles,
     shape: Shape,
     ranks: Vec<RankRefresh>,
+    /// a bit a bank that the first refresh of the first rank takes
+    first: u128,
     /// a bit a bank that waits for its refresh
     blocked: u128,
     /// when the next falls due, unless all are pending
@@ -77,7 +79,11 @@ impl Refresh {
         };
         let ranks: Vec<_> = (0..shape.ranks).map(rank).collect();
         let next_due = ranks.iter().map(|rank| rank.due).min();
-        Ok(Refresh { mode, interval, shape, ranks, blocked: 0, next_due })
+        let first = match mode {
+            RefreshMode::AllBank => shape.mask_of_rank(0),
+            RefreshMode::SameBank => shape.same_bank(0, 0).fold(0, |mask, bank| mask | 1 << bank.0),
+        };
+        Ok(Refresh { mode, interval, shape, ranks, first, blocked: 0, next_due })
     }
 
     /// A bit a bank that takes no new work.
@@ -119,7 +125,7 @@ impl Refresh {
     /// The next command of each pending refresh.
     pub fn steps<'a>(&'a self, device: &'a Device) -> impl Iterator<Item = (Command, BankIndex)> + 'a {
         (0..self.shape.ranks).filter(|rank| self.ranks[*rank as usize].pending).map(|rank| {
-            let open = self.banks(rank).any(|bank| device.open_row(bank).is_some());
+            let open = device.open_banks() & self.mask(rank) != 0;
             let to = BankAddress { rank, group: 0, bank: self.bank_of(rank) };
             (self.command(open), self.shape.index(to))
         })
@@ -138,19 +144,14 @@ impl Refresh {
         self.find_next_due();
     }
 
-    /// The banks that the next refresh of `rank` takes.
-    pub fn banks(&self, rank: u32) -> impl Iterator<Item = BankIndex> + use<> {
-        let (bank, all) = (self.bank_of(rank), self.mode == RefreshMode::AllBank);
-        let per_group = self.shape.banks_per_group;
-        self.shape.of_rank(rank).filter(move |index| all || index.0 % per_group == bank)
-    }
-
     fn bank_of(&self, rank: u32) -> u32 {
         self.ranks[rank as usize].bank
     }
 
-    fn mask(&self, rank: u32) -> u128 {
-        self.banks(rank).fold(0, |mask, bank| mask | 1 << bank.0)
+    /// A bit a bank that the next refresh of `rank` takes.
+    #[inline]
+    pub fn mask(&self, rank: u32) -> u128 {
+        self.first << (rank * self.shape.groups * self.shape.banks_per_group + self.bank_of(rank))
     }
 
     fn command(&self, open: bool) -> Command {

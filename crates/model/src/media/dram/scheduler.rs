@@ -97,23 +97,54 @@ impl Choice {
     }
 }
 
+/// Banks whose next command is for a row: a bit each.
+#[derive(Clone, Copy)]
+struct Rows {
+    activate: u128,
+    precharge: u128,
+}
+
+impl Rows {
+    /// Whether any of them could go before `column` by [`row_first`]. It asks the ranks alone, which is quick.
+    #[inline]
+    fn may_go_before(self, device: &Device, kind: AccessKind, column: Choice, from: Cycles) -> bool {
+        let of = |mask: u128, command, soonest: Cycles| {
+            let step = Step::Row { kind, command, bank: BankIndex(0) };
+            mask != 0 && row_first(device, kind, column, Choice { at: soonest.max(from), order: 0, step })
+        };
+        of(self.activate, Command::Activate, device.soonest_activate())
+            || of(self.precharge, Command::Precharge, device.soonest_precharge())
+    }
+
+    /// The earliest, then the oldest.
+    #[inline]
+    fn first(self, device: &Device, queue: &Queue, kind: AccessKind, from: Cycles) -> Option<Choice> {
+        let choice = |first: First, command| {
+            let step = Step::Row { kind, command, bank: first.bank };
+            Choice { at: first.at, order: first.order, step }
+        };
+        let activate = device.first_activate(self.activate, from, queue.oldest_order());
+        let precharge = device.first_precharge(self.precharge, from, queue.oldest_order());
+        let precharge = precharge.map(|first| choice(first, Command::Precharge));
+        activate.map(|first| choice(first, Command::Activate).better(precharge)).or(precharge)
+    }
+}
+
 /// The next step, not before `from`, with `queue` being served.
 #[must_use]
 pub fn plan(device: &Device, queue: &mut Queue, kind: AccessKind, refresh: &Refresh, from: Cycles) -> Plan {
     let (open, hits) = (device.open_banks(), queue.hits());
     let banks = queue.occupied() & !refresh.blocked();
-    let choice = |first: First, step| Choice { at: first.at, order: first.order, step };
-    let row_choice = |first: First, command| choice(first, Step::Row { kind, command, bank: first.bank });
-    let column = device
-        .first_column(kind, banks & hits, from, queue.hit_order())
-        .map(|first| choice(first, Step::Column { kind, bank: first.bank }));
-    let activate = device
-        .first_activate(banks & !open, from, queue.oldest_order())
-        .map(|first| row_choice(first, Command::Activate));
-    let precharge = device
-        .first_precharge(banks & open & !hits, from, queue.oldest_order())
-        .map(|first| row_choice(first, Command::Precharge));
-    let mut row = activate.map_or(precharge, |activate| Some(activate.better(precharge)));
+    let column = device.first_column(kind, banks & hits, from, queue.hit_order()).map(|first| Choice {
+        at: first.at,
+        order: first.order,
+        step: Step::Column { kind, bank: first.bank },
+    });
+    let rows = Rows { activate: banks & !open, precharge: banks & open & !hits };
+    let mut row = None;
+    if refresh.blocked() != 0 || column.is_none_or(|column| rows.may_go_before(device, kind, column, from)) {
+        row = rows.first(device, queue, kind, from);
+    }
     let mut owed: Option<Choice> = None;
     if refresh.blocked() != 0 {
         for (command, bank) in refresh.steps(device) {

@@ -45,6 +45,14 @@ impl Shape {
         (rank * banks..(rank + 1) * banks).map(BankIndex)
     }
 
+    /// A bit a bank of `rank`.
+    #[inline]
+    #[must_use]
+    pub fn mask_of_rank(self, rank: u32) -> u128 {
+        let banks = self.groups * self.banks_per_group;
+        (u128::MAX >> (u128::BITS - banks)) << (rank * banks)
+    }
+
     /// Bank `bank` of each group of `rank`.
     pub fn same_bank(self, rank: u32, bank: u32) -> impl Iterator<Item = BankIndex> {
         (0..self.groups).map(move |group| self.index(BankAddress { rank, group, bank }))
