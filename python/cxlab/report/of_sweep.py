@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cxlab import model
+from cxlab import file_format, model
 from cxlab.bench import figures
+from cxlab.error import Code, InputError
 from cxlab.report import causes, topology
 from cxlab.report.chart import Axis, Chart, Series, lines, stacks
 from cxlab.report.page import Facts, Report
@@ -24,6 +25,9 @@ SHOWN = ("simulated_seconds", "ipc", "latency_ns", "bandwidth_mb_s", "queries_pe
 def report(folder: Path) -> Report:
     """Ask the sweep's rows."""
     manifest = json.loads((folder / MANIFEST).read_bytes())
+    another = file_format.other(manifest, file_format.Format.SWEEP)
+    if another is not None:
+        raise InputError(Code.SWEEP, str(folder / MANIFEST), another, "a sweep of this version")
     runs = manifest["runs"]
     finished = sum(len(files) for files in query.finished(folder).values())
     found: list[Any] = [

@@ -20,6 +20,7 @@ from typing import Any
 
 from cxlab import whole_file
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 from cxlab.output import write_json
 from cxlab.sweep.plan import Run
 
@@ -83,7 +84,7 @@ def held(path: Path, name: str, runs: Sequence[Run], machines: Mapping[str, Any]
             found = "another sweep is at work there"
             raise InputError(Code.SWEEP, str(path), found, "another folder (--out DIR), or wait") from None
         listed = [run.axes() for run in runs]
-        write_json(path / MANIFEST, {"sweep": name, "machines": machines, "runs": listed})
+        write_json(path / MANIFEST, {"sweep": name, "machines": machines, "runs": listed}, Format.SWEEP)
         yield folder
     finally:
         os.close(lock)
