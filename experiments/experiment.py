@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 from cxlab.output import console, write_json
 from rich.table import Table as RichTable
 
@@ -172,6 +173,6 @@ def run(experiment: Experiment, asked: Asked, plot: Path | None) -> None:
         "tables": [table.document() for table in report.tables],
         "notes": list(report.notes),
     }
-    write_json(asked.folder / f"{experiment.name}.json", document)
+    write_json(asked.folder / f"{experiment.name}.json", document, Format.EXPERIMENT)
     if plot is not None and report.figure is not None:
         report.figure(plot)

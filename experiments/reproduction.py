@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 from cxlab.output import write_json, write_parquet
 
 from experiments import comparison_plot, score
@@ -49,9 +50,9 @@ class Reproduction:
     def write(self, folder: Path) -> None:
         """Write JSON, Parquet and the plot; the JSON comes last, so that it means that all are there."""
         stem = folder / self.figure.file_name
-        write_parquet(stem.with_suffix(".parquet"), self._columns())
+        write_parquet(stem.with_suffix(".parquet"), self._columns(), Format.EXPERIMENT)
         self.draw(stem.with_suffix(".png"))
-        write_json(stem.with_suffix(".json"), self._document())
+        write_json(stem.with_suffix(".json"), self._document(), Format.EXPERIMENT)
 
     def draw(self, path: Path) -> None:
         """Write the plot."""

@@ -75,10 +75,10 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "crates/qemu-plugin": (
         "answer",
-        "api arguments exports mode pages progress",
+        "api arguments decoded exports imports mode pages progress",
         "series",
         "qemu",
-        "cpuid decoded device poison registers turns",
+        "cpuid device host_time poison registers turns",
         "disk",
         "clock port",
         "stream::axis",

@@ -28,7 +28,7 @@ from cxlab.run.guest import artefacts
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 #: What names a file or a host, and so may differ.
-UNLIKE = {"trace", "versions", "host_seconds"}
+UNLIKE = {"trace", "versions", "host_seconds", "format"}
 #: How each trace was recorded: the options of ``cxlab run``, then the program of tests/programs.
 RECORDED = {
     "qsort": "--detail all --machine 8468v-asic --interleave dram,cxl -- qsort 2000",

@@ -17,6 +17,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "border",
         "description",
         "error",
+        "file_format",
         "asked_machine",
         "elf",
         "lifeline",

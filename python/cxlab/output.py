@@ -28,6 +28,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 
 from cxlab.error import Code, HostRefuses, InputError
+from cxlab.file_format import KEY, Format
 from cxlab.whole_file import WholeFile
 
 Cell = str | int | float
@@ -90,9 +91,13 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON, whole or not at all. Numbers that are not finite become null."""
-    write_text(path, json.dumps(_finite(content), indent=2, allow_nan=False) + "\n")
+def write_json(path: Path, content: Mapping[str, Any], form: Format | None) -> None:
+    """Write JSON, whole or not at all. Numbers that are not finite become null.
+
+    A format of others (None) has its own word for its version.
+    """
+    document = content if form is None else {KEY: form.value, **content}
+    write_text(path, json.dumps(_finite(document), indent=2, allow_nan=False) + "\n")
 
 
 def _finite(value: object) -> object:
@@ -114,14 +119,15 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Cell]])
     write_text(path, buffer.getvalue())
 
 
-def write_parquet(path: Path, columns: Mapping[str, list[Any]]) -> None:
-    """Write a table as Parquet, whole or not at all. A column's name ends in its unit."""
+def write_parquet(path: Path, columns: Mapping[str, list[Any]], form: Format) -> None:
+    """Write a table of a format as Parquet, whole or not at all. A column's name ends in its unit."""
     # The import takes half a second, and only runs with detail need it.
     from pyarrow import parquet
     from pyarrow import table as columns_table
 
     with whole(path) as file:
-        parquet.write_table(columns_table(dict(columns)), file)
+        table = columns_table(dict(columns)).replace_schema_metadata({KEY: form.value})
+        parquet.write_table(table, file)
 
 
 def console() -> Console:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from pathlib import Path
 
 from cxlab.run.guest import cache
 from disks import size, small_disk
 from judge import End, Verdict, judge
+from modes import CACHE
 from processes import orphans, send, wait
 from references import Reference
-from tries import CACHE, FULL, Try
+from tries import FULL, Try
 from workplaces import Workplace, half_files
 
 #: On a full disk, what has no end of its own is cut after this [s].
@@ -33,7 +32,7 @@ def _signal(place: Workplace, reference: Reference, what: Try) -> Verdict:
     found += orphans(below or {})
     killed = what.kills_the_supervisor and below is not None
     if not killed:
-        found += _half_files(place.folder)
+        found += _half_files(place)
     return judge(place, reference, End(status, below is not None, killed, found))
 
 
@@ -42,21 +41,22 @@ def _fill(place: Workplace, reference: Reference, what: Try) -> Verdict:
     limit = int(what.moment * reference.sizes[what.target])
     disk, environment = place.folder, {}
     if what.target == CACHE:
-        disk = place.folder.parent / "cache"
-        disk.mkdir(exist_ok=True)
+        disk = place.cache
+        disk.mkdir(exist_ok=True, parents=True)
         environment["XDG_CACHE_HOME"] = str(disk)
         limit += size(cache.folder() / "kernel")
     with small_disk(disk, limit):
         if what.target == CACHE:
-            shutil.copytree(cache.folder() / "kernel", disk / cache.folder().name / "kernel")
+            place.fill_cache()
         with place.started(environment) as popen:
             cut = place.mode.cut_after
             if cut is not None:
                 time.sleep(min(CUT_SECONDS, cut))
             status, found = wait(popen, reference.longest, interrupt=cut is not None)
-        end = End(status, disturbed=True, killed=False, found=found + _half_files(disk))
+        end = End(status, disturbed=True, killed=False, found=found + _half_files(place))
         return judge(place, reference, end)
 
 
-def _half_files(folder: Path) -> list[str]:
-    return [f"half a file: {name}" for name in half_files(folder)]
+def _half_files(place: Workplace) -> list[str]:
+    found = [*half_files(place.folder), *half_files(place.cache)]
+    return [f"half a file: {name}" for name in found]

@@ -73,8 +73,7 @@ def _of_an_early_end(place: Workplace, end: End, said: str, summary: dict[str, A
     # What is made of a run that is complete, as Caption's plot, may not fit any more: a message names it.
     if summary.get("complete") is True and "No space left" not in said:
         found.append(f"status {status} of a run that says that it is complete")
-    if place.mode.replays is not None and (place.folder / place.mode.replays).is_file():
-        found.append("a trace of a run that is not complete")
+    found += [f"{left} of a run that is not complete" for left in place.has_left()]
     if status is not None and status not in (*OWN_ERRORS, *INTERRUPTED) and not (status < 0 and not summary):
         found.append(f"status {status}")
     # A negative status: the signal came before Python could hear it, and the caller's shell names it.
@@ -86,7 +85,9 @@ def _of_an_early_end(place: Workplace, end: End, said: str, summary: dict[str, A
 
 def _after_a_kill(place: Workplace, reference: Reference) -> list[str]:
     """The next run removes what was left, and is as good as any."""
-    status = place.run()
+    # A checkpoint that has its name is complete, and none is made over it.
+    status = 0 if place.mode.checkpoint is not None and place.has_left() else place.run()
     found = [] if status == 0 else [f"the next run ends with {status}"]
-    found += [f"half a file after the next run: {name}" for name in half_files(place.folder)]
+    left = [*half_files(place.folder), *half_files(place.cache)]
+    found += [f"half a file after the next run: {name}" for name in left]
     return found + [f"{name} of the next run differs" for name in reference.differences(place)]

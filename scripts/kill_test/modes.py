@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 CXLAB = (sys.executable, "-m", "cxlab")
@@ -13,6 +13,25 @@ TRACE = str(TRACES / "chase.trace")
 SORT = ("sh", "-c", "seq 300 | sort -r | sort -n | md5sum")
 #: Who stands in a mode's processes: the command itself, and its children by the beginning of their names.
 SUPERVISOR, QEMU, MODEL = "cxlab", "qemu", "python"
+#: Disks: of the run's folder, and of the cache.
+RESULTS, CACHE = "results", "cache"
+#: A program that is kept after its first line, and goes on with the sort.
+LOADED = ("sh", "-c", f"echo loaded; {SORT[2]}")
+CHECKPOINT = (
+    "checkpoint",
+    "loaded",
+    "--memory",
+    "dram=512M,cxl=256M",
+    "--from-output",
+    "loaded",
+    "--",
+    *LOADED,
+)
+#: It holds more than DRAM has, and reads its oldest pages again.
+HOARDER = ("python3", "-S", "-c", "held = b'x' * (260 << 20); print(sum(held[::1 << 16]))")
+SWAPS = ("--memory", "dram=256M,cxl=256M", "--membind", "dram", "--swap", "512M")
+#: About what of it goes out to the swap disk [bytes].
+HOARDED = 128 << 20
 
 
 @dataclass(frozen=True)
@@ -33,6 +52,21 @@ class Mode:
     replays: str | None = None
     #: it saves a boot in the cache, or loads one
     boots: bool = False
+    #: a cache of its own, for what it leaves there
+    own_cache: bool = False
+    #: before all tries, after ``cxlab``
+    prepared: tuple[str, ...] = ()
+    #: a checkpoint that it leaves: what a run from it says does not differ from run to run
+    checkpoint: str | None = None
+    #: its results lie on a disk beside files without a name that grow to this [bytes]
+    nameless: int = 0
+
+    @property
+    def disks(self) -> tuple[str, ...]:
+        """Those that may be full."""
+        if self.checkpoint is not None:
+            return (CACHE,)
+        return (RESULTS, CACHE) if self.boots else (RESULTS,)
 
 
 def _guest(name: str, *options: str, program: tuple[str, ...] = SORT, replays: str | None = None) -> Mode:
@@ -71,6 +105,21 @@ MODES = (
     Mode("sweep", ("sweep", "sweep.toml", "--out", "sweep"), ("sweep/runs/*.parquet",), (SUPERVISOR, MODEL)),
     _guest("4 vCPUs", "--cpus", "4"),
     _guest("device", "--cxl", "device", "--membind", "cxl"),
+    Mode("checkpoint", CHECKPOINT, ("stdout",), (SUPERVISOR, QEMU), own_cache=True, checkpoint="loaded"),
+    Mode(
+        "from",
+        ("run", "--out", "out", "--overwrite", "--from", "loaded"),
+        ("stdout", "out/statistics.json"),
+        own_cache=True,
+        prepared=CHECKPOINT,
+    ),
+    # Runs in which Linux reclaims memory differ in their figures (DEVIATIONS, GST-18).
+    replace(
+        _guest("swap", *SWAPS, "--detail", "off", program=HOARDER),
+        exact=("stdout",),
+        boots=False,
+        nameless=HOARDED,
+    ),
 )
 #: Files that commands read, by name.
 INPUTS = {

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from disks import PAGE, saved_boot_bytes, size
-from tries import CACHE, RESULTS
+from modes import CACHE, RESULTS
 from workplaces import Workplace
 
 #: A disturbed run may take so much longer than an undisturbed one [s], and so many times as long.
@@ -28,6 +28,7 @@ class Reference:
         """Make the run, unless the mode has no end of its own."""
         if place.mode.cut_after is not None:
             return cls(place.mode.cut_after, {}, {RESULTS: PAGE})
+        place.prepare()
         if place.mode.boots and saved_boot_bytes() == PAGE:
             # A run that also saves a boot takes longer than all others.
             place.run()
@@ -35,7 +36,8 @@ class Reference:
         status = place.run()
         if status != 0:
             raise SystemExit(f"undisturbed, {place.mode.name} ends with {status}: {place.errors()}")
-        sizes = {RESULTS: size(place.folder) - before, CACHE: saved_boot_bytes()}
+        cached = size(place.checkpoints) if place.mode.checkpoint else saved_boot_bytes()
+        sizes = {RESULTS: size(place.folder) - before + place.mode.nameless, CACHE: cached}
         return cls(time.monotonic() - begun, place.hashes(), sizes)
 
     @property

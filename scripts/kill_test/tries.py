@@ -12,7 +12,7 @@ from modes import SUPERVISOR, Mode
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL, signal.SIGSTOP)
 #: What is done beside signals: the disk of the results or of the cache is full from a random page on.
-FULL, RESULTS, CACHE = "FULL", "results", "cache"
+FULL = "FULL"
 #: What may be done to a run. Only root may mount a disk to fill.
 EVENTS = (*(one.name for one in SIGNALS), *((FULL,) if os.geteuid() == 0 else ()))
 
@@ -44,7 +44,5 @@ def tries(seed: int, count: int, modes: tuple[Mode, ...]) -> Iterator[Try]:
         random = Random(f"{seed} {number}")
         mode = modes[number % len(modes)]
         chosen, moment = random.choice(EVENTS), random.random()
-        targets = mode.targets
-        if chosen == FULL:
-            targets = (RESULTS, CACHE) if mode.boots else (RESULTS,)
+        targets = mode.disks if chosen == FULL else mode.targets
         yield Try(number, mode.name, random.choice(targets), chosen, moment)

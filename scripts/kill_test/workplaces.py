@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from cxlab.run.guest import cache, checkpoint
 from modes import CXLAB, INPUTS, Mode
 
 
@@ -25,17 +27,46 @@ class Workplace:
     folder: Path
     #: where its standard output and error are, which no full disk takes
     said: Path
+    #: a cache of its own, for modes that want one and for disks that are full
+    cache: Path
 
     @classmethod
     def below(cls, folder: Path, mode: Mode) -> Workplace:
         """In a folder of all modes, with what the command reads."""
         name = mode.name.replace(" ", "-")
-        place = cls(mode, folder / name, folder / "said" / name)
+        place = cls(mode, folder / name, folder / "said" / name, folder / "cache" / name)
         for needed in (place.folder, place.said):
             needed.mkdir(exist_ok=True, parents=True)
+        if mode.own_cache and not place.cache.exists():
+            place.fill_cache()
         for file, text in INPUTS.items():
             (place.folder / file).write_text(text)
         return place
+
+    def fill_cache(self) -> None:
+        """Give it what every run needs from the cache: the guest's kernel."""
+        common = cache.folder()
+        shutil.copytree(common / "kernel", self.cache / common.name / "kernel")
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where its checkpoints are."""
+        return self.cache / cache.folder().name / checkpoint.FOLDER
+
+    def prepare(self) -> None:
+        """What the mode needs before all tries, once."""
+        if self.mode.prepared and not self.checkpoints.exists():
+            self._execute(*self.mode.prepared).check_returncode()
+
+    def _variables(self) -> dict[str, str]:
+        return {**os.environ, **({"XDG_CACHE_HOME": str(self.cache)} if self.mode.own_cache else {})}
+
+    def _execute(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """Another command of CXLab, undisturbed."""
+        command = [*CXLAB, *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, env=self._variables(), capture_output=True, check=False
+        )
 
     @contextmanager
     def started(self, environment: dict[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
@@ -57,7 +88,7 @@ class Workplace:
                     stdout=out,
                     stderr=err,
                     preexec_fn=hear_ctrl_c,
-                    env={**os.environ, **(environment or {})},
+                    env={**self._variables(), **(environment or {})},
                 )
             yield popen
         finally:
@@ -79,6 +110,8 @@ class Workplace:
         for name in (*self.mode.exact, *left, "out/summary.json"):
             for path in self.folder.glob(name):
                 path.unlink()
+        if self.mode.checkpoint is not None:
+            shutil.rmtree(self.checkpoints / self.mode.checkpoint, ignore_errors=True)
 
     def hashes(self) -> dict[str, str]:
         """Of each exact file as it is now."""
@@ -86,21 +119,39 @@ class Workplace:
         found = {name: _digest(folders.get(name, self.folder), name) for name in self.mode.exact}
         if self.mode.replays is not None:
             found[self.mode.replays] = self._replayed(self.mode.replays)
+        if self.mode.checkpoint is not None:
+            found["checkpoint"] = self._begun(self.mode.checkpoint)
         return found
+
+    def has_left(self) -> list[str]:
+        """What only a run that is complete leaves: its trace or its checkpoint, as messages call it."""
+        found = []
+        if self.mode.replays is not None and (self.folder / self.mode.replays).is_file():
+            found.append("a trace")
+        if self.mode.checkpoint is not None and (self.checkpoints / self.mode.checkpoint).exists():
+            found.append("a checkpoint")
+        return found
+
+    def _begun(self, name: str) -> str:
+        """What a run from the checkpoint says, or that there is none."""
+        with tempfile.TemporaryDirectory() as other:
+            done = self._execute("run", "--from", name, "--out", f"{other}/out")
+            if done.returncode != 0:
+                return "no run begins there"
+            return hashlib.sha256(Path(f"{other}/out/statistics.json").read_bytes()).hexdigest()
 
     def _replayed(self, trace: str) -> str:
         """What the replay of a trace says, or that there is none."""
         with tempfile.TemporaryDirectory() as other:
             said = Path(other) / "replay.json"
-            command = [*CXLAB, "replay", trace, "--json", str(said)]
-            done = subprocess.run(command, cwd=self.folder, capture_output=True, check=False)
+            done = self._execute("replay", trace, "--json", str(said))
             return hashlib.sha256(said.read_bytes()).hexdigest() if done.returncode == 0 else "not replayed"
 
 
 def half_files(folder: Path) -> list[str]:
     """Names of files that somebody has not finished."""
     # A lock of the cache stays: it is an empty file.
-    files = (path for path in folder.rglob("*") if path.suffix != ".lock")
+    files = (path for path in folder.rglob("*") if path.suffix != ".lock" and "kernel" not in path.parts)
     return [path.name for path in files if path.name.startswith(".") or "unfinished" in path.name]
 
 

@@ -21,7 +21,7 @@ from typing import IO
 import pytest
 from cxlab.run.errors import ConsoleFlood, KeepFailed
 from cxlab.run.guest import artefacts, initramfs, kernel_image
-from cxlab.run.host import jail, supervisor
+from cxlab.run.host import jail, landlock, supervisor
 from cxlab.run.host.keep import Keep
 from cxlab.run.options.confinement import Mode
 from guests import COMMAND, ENDLESS, Cxlab, run_as_root
@@ -311,3 +311,107 @@ def test_what_a_jailed_process_sees(tmp_path: Path) -> None:
         *("/dev/new 1", "/run/new 1", "/run/share/tmp/new 1"),
     ], done.stderr
     assert (tmp_path / "given").read_text() == "given\n"
+
+
+#: What a jail's process tries behind Landlock: a line for each, with the error's name.
+TRIES = """
+import ctypes, errno, os, socket, stat, sys
+given, other = sys.argv[1:]
+libc = ctypes.CDLL(None, use_errno=True)
+
+def tried(name, attempt):
+    try:
+        attempt()
+        print(name, "done")
+    except OSError as error:
+        print(name, errno.errorcode[error.errno])
+
+def write(path):
+    return lambda: open(path, "w").write("x")
+
+def mount():
+    if libc.mount(b"none", given.encode(), b"tmpfs", 0, None) != 0:
+        raise OSError(ctypes.get_errno(), "mount")
+
+def bind():
+    with socket.socket() as end:
+        end.bind(("127.0.0.1", 0))
+
+def connect():
+    with socket.socket() as end:
+        end.connect(("127.0.0.1", 1))
+
+tried("read", lambda: open(other).read())
+tried("execute", lambda: os.spawnv(os.P_WAIT, "/bin/true", ["true"]))
+tried("write given", write(given + "/new"))
+tried("make folder", lambda: os.mkdir(given + "/folder"))
+tried("rename given", lambda: os.rename(given + "/new", given + "/folder/new"))
+tried("remove", lambda: os.remove(given + "/folder/new"))
+tried("write other", write(other))
+tried("truncate other", lambda: os.truncate(other, 0))
+tried("make other", write(os.path.dirname(other) + "/made"))
+tried("move out", lambda: os.rename(given, os.path.dirname(other) + "/moved"))
+tried("make fifo", lambda: os.mkfifo(given + "/fifo"))
+tried("make socket", lambda: os.mknod(given + "/socket", stat.S_IFSOCK))
+tried("make device", lambda: os.mknod(given + "/device", stat.S_IFCHR, os.makedev(1, 5)))
+tried("null device", write("/dev/null"))
+tried("zero device", write("/dev/zero"))
+tried("mount", mount)
+tried("bind", bind)
+tried("connect", connect)
+"""
+#: Landlock's own answers: to files EACCES, between folders EXDEV, to mount(2) EPERM.
+ANSWERS = {
+    **{"read": "done", "execute": "done", "write given": "done", "make folder": "done"},
+    **{"rename given": "done", "remove": "done", "write other": "EACCES", "truncate other": "EACCES"},
+    **{"make other": "EACCES", "move out": "EACCES", "make fifo": "EACCES", "make socket": "EACCES"},
+    **{"make device": "EACCES", "null device": "done", "zero device": "EACCES", "mount": "EPERM"},
+    **{"bind": "EACCES", "connect": "EACCES"},
+}
+
+
+@pytest.mark.skipif((landlock.version() or 0) < 4, reason="this kernel has no Landlock of version 4")
+def test_landlock_refuses_what_is_not_given_without_any_jail(tmp_path: Path) -> None:
+    """The second wall alone: no mount is read-only, and as root all would be allowed."""
+    given, other = tmp_path / "given", tmp_path / "other"
+    given.mkdir()
+    other.write_text("whole")
+    wall = [sys.executable, "-I", "-S", str(jail.WALL), str(given), "--"]
+    command = [*wall, sys.executable, "-c", TRIES, str(given), str(other)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert dict(line.rsplit(" ", 1) for line in done.stdout.splitlines()) == ANSWERS, done.stderr
+    assert other.read_text() == "whole" and sorted(path.name for path in tmp_path.iterdir()) == [
+        "given",
+        "other",
+    ]
+
+
+@pytest.mark.skipif((landlock.version() or 0) < 6, reason="this kernel has no Landlock of version 6")
+def test_landlock_lets_no_signal_and_no_abstract_socket_out() -> None:
+    """Both as the same user, with no namespace between."""
+    with socket.socket(socket.AF_UNIX) as end, subprocess.Popen(["sleep", "1000"]) as process:
+        name = f"cxlab-{os.getpid()}"
+        end.bind(f"\0{name}")
+        end.listen()
+        tries = (
+            "import os, signal, socket\n"
+            f"for attempt in (lambda: os.kill({process.pid}, signal.SIGTERM), "
+            f"lambda: socket.socket(socket.AF_UNIX).connect('\\0{name}')):\n"
+            "    try:\n        attempt()\n        print('done')\n"
+            "    except PermissionError:\n        print('refused')\n"
+        )
+        wall = [sys.executable, "-I", "-S", str(jail.WALL), "--"]
+        done = subprocess.run(
+            [*wall, sys.executable, "-c", tries], capture_output=True, text=True, check=False
+        )
+        process.kill()
+    assert done.stdout.split() == ["refused", "refused"], done.stderr
+
+
+def test_a_kernel_without_landlock_has_the_jail_alone(tmp_path: Path) -> None:
+    # The host's own kernel, which strace lets answer as one without it.
+    absent = ["strace", "-f", "-o", "/dev/null", "-e", "inject=landlock_create_ruleset:error=ENOSYS"]
+    wall = [sys.executable, "-I", "-S", str(jail.WALL), "--"]
+    write = ["/bin/sh", "-c", f"echo x > {tmp_path}/new"]
+    subprocess.run([*absent, *wall, *write], check=True)
+    assert (tmp_path / "new").read_text() == "x\n"

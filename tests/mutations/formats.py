@@ -229,6 +229,20 @@ def _description(path: Path) -> None:
     model.replay(json.dumps({"trace": str(whole), "machine": None, "timeline": None, "sample": None}))
 
 
+def _flash(path: Path) -> None:
+    """A flash part that a drive's file names."""
+    drive = path.parent / "flash-drive.toml"
+    text = (ROOT / "data/drives/pm983.toml").read_text()
+    drive.write_text(
+        re.sub(r'^part = \{ value = "[^"]*"', 'part = { value = "part.toml"', text, flags=re.MULTILINE)
+    )
+    (path.parent / "part.toml").write_bytes(path.read_bytes())
+    machine = path.parent / "machine.toml"
+    text = (ROOT / "data/machines/8468v-asic.toml").read_text()
+    machine.write_text(re.sub(r'^drive = "[^"]*"$', f'drive = "{drive.name}"', text, flags=re.MULTILINE))
+    _build(machine)
+
+
 #: A machine takes a tenth of this [bytes].
 MOST_BYTES = 8 << 30
 
@@ -302,7 +316,9 @@ FORMATS = (
     Format("machine", _shipped("machines/8468v-asic", "machines/8468v-fpga"), _machine),
     Format("host", _shipped("hosts/xeon-8468v"), _part("host")),
     Format("core", _shipped("cores/golden-cove"), _part("microarchitecture")),
-    Format("device", _shipped("devices/dmsim-asic", "devices/a1000"), _part("device")),
+    Format("device", _shipped("devices/dmsim-asic", "devices/a1000", "devices/cmm-h-505"), _part("device")),
+    Format("drive", _shipped("drives/pm983"), _part("drive")),
+    Format("flash", _shipped("flash/v-nand-tlc", "flash/z-nand"), _flash),
 )
 
 

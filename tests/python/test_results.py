@@ -67,9 +67,9 @@ def test_a_frame_is_its_length_and_its_data(data: bytes) -> None:
 
 def test_a_write_that_fails_leaves_the_earlier_file(tmp_path: Path) -> None:
     path = tmp_path / "summary.json"
-    write_json(path, {"a": 1})
+    write_json(path, {"a": 1}, None)
     with pytest.raises(TypeError):
-        write_json(path, {"a": object()})
+        write_json(path, {"a": object()}, None)
     assert json.loads(path.read_text()) == {"a": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
 
@@ -106,7 +106,7 @@ def test_an_earlier_run_is_not_lost_without_a_word(tmp_path: Path) -> None:
     first = RunDirectory.create(tmp_path / "out", "true")
     with pytest.raises(FolderInUse, match="another run writes to"):
         RunDirectory.create(tmp_path / "out", "true", overwrite=True)
-    write_json(first.summary, {"a": 1})
+    write_json(first.summary, {"a": 1}, None)
     os.close(first.lock)
     with pytest.raises(FolderInUse, match=r"holds an earlier run \(summary.json.*--overwrite"):
         RunDirectory.create(tmp_path / "out", "true")

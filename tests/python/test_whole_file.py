@@ -19,7 +19,7 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
     read: list[bytes] = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
     reader.start()
-    write_json(pipe, {"a": 1})
+    write_json(pipe, {"a": 1}, None)
     reader.join()
     assert read == [b'{\n  "a": 1\n}\n']
     assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -31,7 +31,7 @@ def test_the_null_device_stays_a_device(tmp_path: Path) -> None:
         # One of our own: a failure would take the host's.
         null = tmp_path / "null"
         os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-    write_json(null, {"a": 1})
+    write_json(null, {"a": 1}, None)
     assert stat.S_ISCHR(null.stat().st_mode)
 
 
@@ -41,7 +41,7 @@ def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
     link, target = tmp_path / "link", folder / "target"
     target.write_text("before")
     link.symlink_to(target)
-    write_json(link, {"a": 1})
+    write_json(link, {"a": 1}, None)
     assert link.is_symlink()
     assert target.read_text() == '{\n  "a": 1\n}\n'
     assert [path.name for path in folder.iterdir()] == ["target"]
@@ -49,7 +49,7 @@ def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
 
 def test_a_full_device_is_an_error_with_a_name() -> None:
     with pytest.raises(HostRefuses, match="/dev/full was not written: No space left on device"):
-        write_json(Path("/dev/full"), {"a": 1})
+        write_json(Path("/dev/full"), {"a": 1}, None)
 
 
 def test_a_block_that_raises_leaves_nothing(tmp_path: Path) -> None:

@@ -54,8 +54,9 @@ pub struct BlockId(pub u32);
 /// What happened next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// A block was translated at virtual address `pc`; `length` bytes of code follow [B].
-    Define { block: BlockId, pc: u64, length: u16 },
+    /// A block was translated at virtual address `pc`; `length` bytes of code follow [B]. If it is `alone`, QEMU has thrown all
+    /// earlier translations away: no later record names a block before this one.
+    Define { block: BlockId, pc: u64, length: u16, alone: bool },
     /// Execution entered a block: at its first instruction, or in the middle of one that repeats, where a phase began.
     Block { block: BlockId, from: u16 },
     /// An instruction of the current block touched memory.
@@ -149,6 +150,8 @@ pub(crate) const VCPU_BITS: u32 = 6;
 const KIND_BITS: u32 = 4;
 const KIND: u64 = (1 << KIND_BITS) - 1;
 const PAGE_BITS: u32 = 12;
+/// Whether a `Define` is alone.
+const ALONE_BIT: u32 = 56;
 /// Tells an `Invalidate` from a trace's answer, which has nothing but its kind.
 const INVALIDATES: u64 = 1 << 40;
 /// Tells a `Rest` from an `Idle`, and a `Disk` from a `Device`.
@@ -206,8 +209,8 @@ impl Record {
         match self {
             Record::Block { block, from } => [kind::BLOCK | u64::from(block.0) << 8 | u64::from(from) << 40, 0],
             Record::Access(access) => access.encode(),
-            Record::Define { block, pc, length } => {
-                [kind::DEFINE | u64::from(block.0) << 8 | u64::from(length) << 40, pc]
+            Record::Define { block, pc, length, alone } => {
+                [kind::DEFINE | u64::from(block.0) << 8 | u64::from(length) << 40 | u64::from(alone) << ALONE_BIT, pc]
             }
             Record::Sync { sequence, lag } => [kind::SYNC | u64::from(lag) << 8, sequence],
             Record::ClockRead { instruction, sequence } => [kind::CLOCK_READ | u64::from(instruction) << 8, sequence],
@@ -250,7 +253,8 @@ impl Record {
             kind::BLOCK => Record::Block { block: BlockId((first >> 8) as u32), from: (first >> 40) as u16 },
             kind::ACCESS => Record::Access(MemoryAccess::decode([first, second])),
             kind::DEFINE => {
-                Record::Define { block: BlockId((first >> 8) as u32), pc: second, length: (first >> 40) as u16 }
+                let (length, alone) = ((first >> 40) as u16, first >> ALONE_BIT & 1 == 1);
+                Record::Define { block: BlockId((first >> 8) as u32), pc: second, length, alone }
             }
             kind::SYNC => Record::Sync { sequence: second, lag: (first >> 8) as u8 },
             kind::CLOCK_READ => Record::ClockRead { instruction: (first >> 8) as u16, sequence: second },

@@ -26,10 +26,11 @@ fn any_record() -> impl Strategy<Value = Record> {
     prop_oneof![
         (any::<u32>(), 0..512u16).prop_map(|(id, from)| Record::Block { block: BlockId(id), from }),
         access,
-        (any::<u32>(), any::<u64>(), any::<u16>()).prop_map(|(id, pc, length)| Record::Define {
+        any::<(u32, u64, u16, bool)>().prop_map(|(id, pc, length, alone)| Record::Define {
             block: BlockId(id),
             pc,
-            length
+            length,
+            alone
         }),
         any::<(u64, u8)>().prop_map(|(sequence, lag)| Record::Sync { sequence, lag }),
         (0u16..512, any::<u64>()).prop_map(|(instruction, sequence)| Record::ClockRead { instruction, sequence }),
@@ -130,7 +131,7 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
         let code = code.clone();
         move || {
             let peer = Peer::new(ours.into());
-            let define = Record::Define { block: BlockId(9), pc: 0x1000, length: 37 };
+            let define = Record::Define { block: BlockId(9), pc: 0x1000, length: 37, alone: true };
             producer.define(Vcpu::new(3), define, &code, &peer).unwrap();
             for sequence in 1..=COUNT {
                 producer.push(Vcpu::new(3), Record::Sync { sequence, lag: 0 }, &peer).unwrap();

@@ -43,7 +43,9 @@ fn code_that_looks_like_an_answer_is_code() {
     let path = folder.path().join("run.trace");
     let code = [15 << 6, 0];
     let mut writer = TraceWriter::new(std::fs::File::create(&path).unwrap(), &path, "machine x").unwrap();
-    writer.words(Record::Define { block: BlockId(0), pc: 0x1000, length: 1 }.encode(Vcpu::default())).unwrap();
+    writer
+        .words(Record::Define { block: BlockId(0), pc: 0x1000, length: 1, alone: false }.encode(Vcpu::default()))
+        .unwrap();
     writer.words(code).unwrap();
     writer.answer(7).unwrap();
     writer.finish(true).unwrap();

@@ -8,6 +8,7 @@
 //!
 //! Not modelled: instruction fetch. A block is decoded once, when it is defined.
 
+mod blocks;
 mod guest;
 mod inbox;
 mod live;

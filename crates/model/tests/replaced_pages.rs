@@ -70,7 +70,7 @@ impl Endless {
 
     fn next_turn(&mut self) {
         if self.turn == 0 {
-            self.tell(0, Record::Define { block: BlockId(0), pc: 0x40_0000, length: LOAD.len() as u16 });
+            self.tell(0, Record::Define { block: BlockId(0), pc: 0x40_0000, length: LOAD.len() as u16, alone: false });
             self.told.extend(payload(LOAD));
             let (phase, keep) = (Phase::Measured, Keep::All);
             self.tell(0, Record::Sample { phase, position: 0, keep, idle_ps: 0 });

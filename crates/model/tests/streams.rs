@@ -35,7 +35,7 @@ impl Told {
 
     /// A block of instructions at `pc`.
     fn define(&mut self, block: u32, pc: u64, code: &[u8]) {
-        self.tell(Record::Define { block: BlockId(block), pc, length: code.len() as u16 });
+        self.tell(Record::Define { block: BlockId(block), pc, length: code.len() as u16, alone: false });
         self.0.extend(payload(code));
     }
 

@@ -67,6 +67,8 @@ unsafe extern "C" {
     // Version 4 has no data here, and does not look at what we pass.
     pub fn qemu_plugin_register_vcpu_init_cb(id: PluginId, callback: VcpuCallback, data: *mut c_void);
     pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, callback: BlockCallback, data: *mut c_void);
+    // Version 4 passes our id, version 7 the data, which is the third argument there.
+    pub fn qemu_plugin_register_flush_cb(id: PluginId, callback: unsafe extern "C" fn(), data: *mut c_void);
     // Version 4 passes our id and the data, version 7 the data.
     pub fn qemu_plugin_register_atexit_cb(id: PluginId, callback: unsafe extern "C" fn(), data: *mut c_void);
 

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use crate::arguments::{Arguments, Boot};
 use crate::qemu::{self, Cpu};
-use crate::{clock, series, turns};
+use crate::{clock, host_time, series, turns};
 
 static BOOT: OnceLock<Boot> = OnceLock::new();
 
@@ -45,6 +45,9 @@ unsafe extern "C" fn settle(cpu: Cpu, _vcpu: u64) {
         for vcpu in 0..turns::vcpus() {
             (qemu::functions().tlb_flush)(qemu::cpu(vcpu));
         }
+    }
+    for vcpu in 0..turns::vcpus() {
+        host_time::forget_translations(qemu::cpu(vcpu));
     }
     clock::restart_looks();
 }

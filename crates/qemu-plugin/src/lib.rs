@@ -25,6 +25,8 @@
 //!   qemu.rs       QEMU's own functions that the plugin interface does not offer, checked at start
 //!   series.rs     the series of QEMU that are known, and what is different between them
 //!   exports.rs    what QEMU exports, by name
+//!   imports.rs    which functions of libraries QEMU calls
+//!   host_time.rs  the size of a vCPU's TLB does not depend on the host's time
 //! ```
 //!
 //! It does not model timing. Its sources are QEMU's plugin interface, version 4 of 10.0 and version 7 of 11.1
@@ -45,7 +47,9 @@ mod decoded;
 mod device;
 mod disk;
 mod exports;
+mod host_time;
 mod idle;
+mod imports;
 mod invalidation;
 mod mode;
 mod named_line;
@@ -120,6 +124,7 @@ fn install(id: PluginId, arguments: &arguments::Arguments) -> Result<(), String>
     window::start(arguments);
     counters::start(arguments);
     disk::start(arguments)?;
+    host_time::start()?;
     let nothing = std::ptr::null_mut();
     let (of_vcpu, of_block) = if series::here().interface == series::INTERFACE_WITH_DATA {
         (vcpu_init_with_data as api::VcpuCallback, block_with_data as api::BlockCallback)
@@ -130,6 +135,7 @@ fn install(id: PluginId, arguments: &arguments::Arguments) -> Result<(), String>
     unsafe {
         api::qemu_plugin_register_vcpu_init_cb(id, of_vcpu, nothing);
         api::qemu_plugin_register_vcpu_tb_trans_cb(id, of_block, nothing);
+        api::qemu_plugin_register_flush_cb(id, decoded::on_flush, nothing);
         api::qemu_plugin_register_atexit_cb(id, at_exit, nothing);
     }
     Ok(())
@@ -152,6 +158,8 @@ unsafe extern "C" fn block_with_data(block: *mut Block, _data: *mut c_void) {
 }
 
 fn vcpu_init(vcpu: u32) {
+    host_time::is_of_vcpus();
+    host_time::forget_translations(qemu::cpu(vcpu as usize));
     if turns::several() {
         qemu::share_blocks(vcpu as usize);
     }

@@ -43,6 +43,8 @@ functions! {
     vm_stop: fn(c_int) -> c_int;
     runstate_is_running: fn() -> bool;
     tlb_flush: fn(Cpu);
+    tlb_init: fn(Cpu);
+    tlb_destroy: fn(Cpu);
     qmp_x_query_virtio: fn(*mut c_void) -> *mut VirtioList;
     qapi_free_VirtioInfoList: fn(*mut VirtioList);
     qmp_x_query_virtio_queue_status: fn(*const c_char, u16, *mut c_void) -> *mut VirtQueueStatus;

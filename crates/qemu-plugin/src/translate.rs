@@ -104,10 +104,9 @@ fn instrument_decoded(instruction: *mut Instruction, index: usize, bytes: &[u8])
     } else {
         return;
     };
-    let data = Box::leak(Box::new(Decoded { index: index as u16, code }));
-    // SAFETY: the callback and its data live as long as the process.
+    let data = Decoded::keep(index as u16, code);
+    // SAFETY: the callback lives as long as the process, and its data as long as the translation.
     unsafe {
-        let data = std::ptr::from_mut(data).cast();
         api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::READ_REGISTERS, data);
     }
 }

@@ -46,6 +46,7 @@ from cxlab.cli.bench_options import (
 from cxlab.cli.bench_points import each, finish, measured, of_cache, show_spread
 from cxlab.cli.output_file import plot_option
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 from cxlab.output import console, write_json
 
 MESS_MIXES = ("1:0", "4:1", "3:1", "2:1", "3:2", "1:1")
@@ -283,7 +284,7 @@ def mess(where: Where, threads: int, mixes: str, store: Store, isa: Isa, drawn: 
         document = outcomes[0].document()
         document["mix"] = [str(outcome.workload.mix) for outcome in outcomes]
         document["points"] = [point for outcome in outcomes for point in outcome.documents()]
-        write_json(where.json_file, document)
+        write_json(where.json_file, document, Format.BENCH)
 
 
 def _read(files: tuple[Path, ...]) -> list[plot.Curve]:

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from cxlab.bench import host, plot
 from cxlab.bench.request import PAGES, Mix, Placement, Workload
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 from cxlab.output import write_json
 
 #: Options that choose a simulated machine's memory.
@@ -49,7 +50,7 @@ def measure(bench: str, given: dict[str, Any]) -> int:
     if bench == "mess":
         document["mix"] = given["mixes"].split(",")
     if given["json_file"] is not None:
-        write_json(given["json_file"], document)
+        write_json(given["json_file"], document, Format.BENCH)
     if given.get("plot_file") is not None:
         _plot(given["plot_file"], document, given["beside"])
     return 0 if outcome.complete else host.INTERRUPTED

@@ -13,6 +13,7 @@ from cxlab.bench.request import Workload
 from cxlab.bench.result import Result
 from cxlab.border import BenchJob, Work
 from cxlab.cli.bench_options import Where
+from cxlab.file_format import Format
 from cxlab.output import console, write_json
 
 
@@ -48,7 +49,7 @@ def finish(outcome: Result, where: Where) -> None:
     """Write what was asked for."""
     show_spread(outcome, where.seeds)
     if where.json_file is not None:
-        write_json(where.json_file, outcome.document())
+        write_json(where.json_file, outcome.document(), Format.BENCH)
 
 
 def each(bench: str, workload: Workload, key: str, works: Mapping[str, Work], where: Where) -> None:

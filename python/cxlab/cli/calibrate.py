@@ -17,6 +17,7 @@ from cxlab.calibrate.simulator import Simulator
 from cxlab.cli.machine_option import with_settings
 from cxlab.cli.output_file import json_option, plot_option
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 
 #: What a shell reports after SIGINT.
 INTERRUPTED = 130
@@ -124,7 +125,9 @@ def command(
     report.show(outcome, output.console())
     plot.draw(plot_file or out.with_suffix(".png"), outcome)
     if json_file is not None:
-        output.write_json(json_file, report.document(outcome, [str(file) for file in files]))
+        output.write_json(
+            json_file, report.document(outcome, [str(file) for file in files]), Format.CALIBRATION
+        )
     click.echo(f"wrote {', '.join(str(file) for file in files_written)}")
     return 0 if outcome.fit.complete else INTERRUPTED
 

@@ -26,6 +26,7 @@ from cxlab.asked_machine import AskedMachine, keys_of
 from cxlab.border import RunResult
 from cxlab.cli import comparison, results, session
 from cxlab.compare.slowdown import Column
+from cxlab.file_format import Format
 from cxlab.output import write_json
 from cxlab.run import program_file
 from cxlab.run.errors import BadRequest, ModelError
@@ -178,7 +179,7 @@ class _Measurement:
         with self.interruption.allowed():
             request, qemu_version = session.prepare(given, session.Asked(placed, self.program[0]))
         directory = self._directory(planned, seed)
-        write_json(directory.config, summary.config(request, qemu_version))
+        write_json(directory.config, summary.config(request, qemu_version), Format.CONFIG)
         goal = None if earlier is None else Goal.of_earlier("column", earlier)
         of = self._of(place, planned, seed)
         long = session.advice(self.given)
@@ -229,12 +230,17 @@ class _Measurement:
         write_json(
             directory.config,
             {**recorded, "machine": resolved, "placement": text, "replayed_from": recorder.label},
+            Format.CONFIG,
         )
         asked = {"program": recorded["program"], **keys_of(planned.machine)}
         figures = {key: value for key, value in model.document(result).items() if key != "statistics"}
-        write_json(directory.summary, {**figures, "complete": result.complete, **asked, "placement": text})
+        write_json(
+            directory.summary,
+            {**figures, "complete": result.complete, **asked, "placement": text},
+            Format.SUMMARY,
+        )
         if result.statistics is not None:
-            write_json(directory.statistics, model.document(result.statistics))
+            write_json(directory.statistics, model.document(result.statistics), Format.STATISTICS)
         return result
 
     def _directory(self, planned: Planned, seed: int) -> RunDirectory:

@@ -13,9 +13,10 @@ from cxlab.cli import columns, comparison
 from cxlab.cli.output_file import json_option
 from cxlab.cli.sections import Sectioned
 from cxlab.compare import report
+from cxlab.file_format import Format
 from cxlab.output import write_json
-from cxlab.run.options import detail as detail_options
 from cxlab.run.options import cxl, files, placement, plot, sampling, simulated, table, timeline
+from cxlab.run.options import detail as detail_options
 from cxlab.run.options.option import Command, Given
 
 #: Options of a run that a comparison asks in its own way, or not at all.
@@ -127,7 +128,7 @@ def command(
         return measured
     kept = measured[0].folder
     if kept is not None:
-        write_json(kept.parent / report.COMPARISON, comparison.document(measured))
+        write_json(kept.parent / report.COMPARISON, comparison.document(measured), Format.COMPARISON)
     comparison.show(measured, json_file)
     return 0
 

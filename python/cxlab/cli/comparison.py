@@ -14,6 +14,7 @@ from cxlab.compare import report
 from cxlab.compare.parts import Unloaded
 from cxlab.compare.slowdown import Column
 from cxlab.compare.unloaded import stages_ns
+from cxlab.file_format import Format
 
 
 def unloaded(machine: str, results: Sequence[RunResult]) -> Unloaded:
@@ -47,7 +48,7 @@ def _sentences(columns: Sequence[Column]) -> list[str]:
 def show(columns: Sequence[Column], json_file: Path | None) -> None:
     """The first column is what the others are compared with."""
     if json_file is not None:
-        output.write_json(json_file, document(columns))
+        output.write_json(json_file, document(columns), Format.COMPARISON)
     for sentence in _sentences(columns):
         output.say(sentence, "  ")
     output.console().print(report.table(columns))

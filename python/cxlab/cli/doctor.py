@@ -14,7 +14,7 @@ from cxlab import model, output
 from cxlab.error import HostRefuses, MachineError
 from cxlab.run.errors import NoJail
 from cxlab.run.guest import artefacts, kernel_image
-from cxlab.run.host import jail, qemu
+from cxlab.run.host import jail, landlock, qemu
 from cxlab.run.options.confinement import Mode
 
 FIX = "cxlab doctor --fix"
@@ -72,7 +72,9 @@ def _jail() -> str:
         raise Missing("no run can start", short.args[0]) from None
     assert isinstance(found, jail.Jail)
     own = "a user namespace" if "--unshare-user" in found.namespaces else "as root, without capabilities"
-    return f"{found.program}, {own}"
+    version = landlock.version()
+    wall = "no Landlock" if version is None else f"Landlock {version}"
+    return f"{found.program}, {own}; {wall}"
 
 
 REQUIREMENTS: dict[str, Callable[[], str]] = {

@@ -11,6 +11,7 @@ import click
 
 from cxlab.cli.option_group import grouped
 from cxlab.cli.output_file import json_option
+from cxlab.file_format import Format
 from cxlab.output import write_json
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,7 +30,7 @@ class Results:
         """Write what was asked for and say where it is."""
         written = [] if self.plot_folder is None else write_plots(self.plot_folder)
         if self.json_file is not None:
-            write_json(self.json_file, as_json())
+            write_json(self.json_file, as_json(), Format.PLAN)
             written.append(self.json_file)
         for path in written:
             click.echo(f"wrote {path}", err=True)

@@ -9,6 +9,7 @@ import click
 
 from cxlab.cli.output_file import json_option
 from cxlab.cli.plan_inputs import capacity
+from cxlab.file_format import Format
 from cxlab.output import write_json
 from cxlab.plan.output import percent
 from cxlab.plan.quantity import Dimension, Interval, parse, show
@@ -97,5 +98,5 @@ def command(
     )
     click.echo("\n".join(revenue.lines(vcpus)))
     if json_file is not None:
-        write_json(json_file, revenue.document(vcpus))
+        write_json(json_file, revenue.document(vcpus), Format.PLAN)
         click.echo(f"wrote {json_file}", err=True)

@@ -12,6 +12,7 @@ from rich.console import Console
 from cxlab import model
 from cxlab.cli import figures, session
 from cxlab.cli.sections import Sectioned
+from cxlab.file_format import Format
 from cxlab.output import write_json
 from cxlab.run.host import replay
 from cxlab.run.host.progress import Progress
@@ -86,7 +87,9 @@ def command(trace: Path, **values: Any) -> int:
     if json_file is not None:
         asked = {"trace": str(trace), "placement": None if placed is None else placed[0]}
         document = model.document(result)
-        write_json(json_file, {**asked, **{k: v for k, v in document.items() if k != "statistics"}})
+        write_json(
+            json_file, {**asked, **{k: v for k, v in document.items() if k != "statistics"}}, Format.REPLAY
+        )
     console = Console(highlight=False, soft_wrap=True)
     where = "" if placed is None else f", {placed[0]}"
     figures.show(console, f"{result.machine}, {trace}{where}", result, everything=given[detail.STATS])

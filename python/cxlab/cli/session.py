@@ -15,6 +15,7 @@ from cxlab.asked_machine import AskedMachine
 from cxlab.bench import key_figures
 from cxlab.cli import results
 from cxlab.error import RefusedByModel
+from cxlab.file_format import Format
 from cxlab.output import write_json, write_parquet
 from cxlab.run import machine as description
 from cxlab.run import program_file
@@ -96,7 +97,7 @@ def run(given: Given, asked: Asked) -> int:
             progress = Progress(directory.partial_summary, advice=advice(given))
             if asked.steering is not None:
                 request = replace(request, steering=asked.steering(directory, progress))
-            write_json(directory.config, summary.config(request, qemu_version))
+            write_json(directory.config, summary.config(request, qemu_version), Format.CONFIG)
             if (before := earlier.run(directory.path)) is not None:
                 progress.goal = Goal.of_earlier("run", before)
             outcome = supervisor.run(request, directory, confinement_of_run, interruption, progress)
@@ -121,12 +122,12 @@ def write_results(
     document = summary.summary(request, outcome, qemu_version)
     for path in (directory.summary, also):
         if path is not None:
-            write_json(path, document)
+            write_json(path, document, Format.SUMMARY)
     simulated = outcome.simulated
     if simulated is not None and simulated.series is not None:
-        write_parquet(directory.series, simulated.series)
+        write_parquet(directory.series, simulated.series, Format.SERIES)
     if simulated is not None and simulated.statistics is not None:
-        write_json(directory.statistics, model.document(simulated.statistics))
+        write_json(directory.statistics, model.document(simulated.statistics), Format.STATISTICS)
 
 
 def _draw(path: Path, request: Request, outcome: Outcome) -> None:

@@ -21,6 +21,7 @@ from cxlab.border import CaptionExecution, CaptionMode, CaptionObjective, Tierin
 from cxlab.cli.machine_option import machine_option
 from cxlab.cli.output_file import JSON_FILE, json_option, plot_option
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 from cxlab.output import console, table, write_json
 from cxlab.place.request import APPLICATIONS, TIERINGS, TWO_CHANNELS, Application, Share, Study
 from cxlab.place.study import CaptionSettings, Outcome, caption, run
@@ -124,7 +125,7 @@ def run_one(
     [outcome] = run([Study(applications, Share(share), machine, tiering, fast_frames, swap, *times)])
     _show(names.split(","), outcome)
     if json_file is not None:
-        write_json(json_file, model.document(outcome.interval))
+        write_json(json_file, model.document(outcome.interval), Format.STUDY)
 
 
 def _show(names: Sequence[str], outcome: Outcome) -> None:
@@ -193,6 +194,7 @@ def sweep(
                 "shares": [share.percent for share in shares],
                 "intervals": [model.document(o.interval) for o in outcomes],
             },
+            Format.STUDY,
         )
 
 

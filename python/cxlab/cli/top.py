@@ -94,7 +94,7 @@ def command(run: Path, node: str | None, rows: int, more: tuple[Path, ...], expo
     if exported is not None:
         stacks = ranking.stacks(names, entries)
         if exported.suffix == ".json":
-            write_json(exported, export.speedscope(stacks, f"{run.name}, {title}"))
+            write_json(exported, export.speedscope(stacks, f"{run.name}, {title}"), None)
             unit = ""
         else:
             made = export.collapsed(stacks)

@@ -14,6 +14,7 @@ from cxlab.bench.figures import Figure
 from cxlab.bench.result import counted
 from cxlab.cli.output_file import json_option, plot_option
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 from cxlab.output import console, write_json
 
 
@@ -73,7 +74,7 @@ def command(
     if plot_file is not None and comparisons:
         _plot(plot_file, comparisons)
     if json_file is not None:
-        write_json(json_file, _document(rows, simulated, comparisons, refused))
+        write_json(json_file, _document(rows, simulated, comparisons, refused), Format.VALIDATION)
 
 
 def _show(rows: Sequence[Figure], simulated: Sequence[float], comparisons: Sequence[Comparison]) -> None:

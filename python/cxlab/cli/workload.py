@@ -17,6 +17,7 @@ from cxlab.cli.output_file import json_option
 from cxlab.cli.repository import ROOT
 from cxlab.cli.sections import Sectioned
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 from cxlab.output import console, facts, say, table, write_json
 from cxlab.run.host import supervisor
 from cxlab.run.host.progress import Goal, Progress
@@ -193,7 +194,7 @@ def run(
             return ended.status
     _report(workload, size, chosen, [measured for measured, _ in found])
     if json_file is not None:
-        write_json(json_file, {"size": size, **_document(runs, found)})
+        write_json(json_file, {"size": size, **_document(runs, found)}, Format.WORKLOAD)
     click.echo(f"cxlab: results: {runs.folder}", err=True)
     return 0
 
@@ -287,7 +288,7 @@ class _Runs:
             request, qemu_version = session.prepare(self.given, session.Asked(placed, self.workload.name))
             jail = session.confined(self.given[confinement.JAIL], self.given[confinement.HIDE])
             directory = self._directory(seed)
-        write_json(directory.config, summary.config(request, qemu_version))
+        write_json(directory.config, summary.config(request, qemu_version), Format.CONFIG)
         goal = None if self.earlier is None else Goal.of_earlier("seed", self.earlier)
         progress = Progress(directory.partial_summary, of=f"seed {seed + 1} of {self.seeds}: ", goal=goal)
         said, complained = directory.path / "stdout", directory.path / "stderr"

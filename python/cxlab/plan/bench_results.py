@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cxlab import file_format
 from cxlab.error import Code, InputError
 from cxlab.plan.quantity import Range, number_within
 
@@ -55,6 +56,9 @@ _KEYS = ("bench", "benchmark")
 def read_bench(path: Path) -> BenchResult:
     """Read a result. Raises `InputError`."""
     document = json.loads(path.read_text(encoding="utf-8"))
+    another = file_format.other(document, file_format.Format.BENCH)
+    if another is not None:
+        raise InputError(Code.UNREADABLE, str(path), another, "a result of this version")
     kind = str(document.get("bench", document.get("benchmark")))
     listed = document["points"]
     points = [point for point in listed if isinstance(point, dict)] if isinstance(listed, list) else []

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from cxlab import file_format
 from cxlab.error import Code, InputError
 from cxlab.plan.bench_results import THROUGHPUT, is_bench, read_bench
 from cxlab.plan.quantity import Interval, Range, number_within
@@ -207,6 +208,9 @@ def _read_run(path: Path, tier: Tier | None) -> Run:
     if not isinstance(summary, dict) or "complete" not in summary:
         valid = "the summary of a run, or JSON of `cxlab bench --json`"
         raise InputError(Code.UNREADABLE, str(path), "is no result", valid)
+    another = file_format.other(summary, file_format.Format.SUMMARY)
+    if another is not None:
+        raise InputError(Code.UNREADABLE, str(path), another, "a summary of this version")
     if not summary.get("complete"):
         raise InputError(Code.RUNS_DIFFER, f"{path}: complete", "the run did not end", "a complete run")
     seconds = _figure(path, "simulated_seconds", summary.get("simulated_seconds"), SECONDS)

@@ -23,6 +23,7 @@ import msgspec
 
 from cxlab import lifeline, model
 from cxlab.border import RunResult
+from cxlab.file_format import KEY, Format
 from cxlab.output import whole
 from cxlab.sweep.workload import Task
 
@@ -113,4 +114,4 @@ def _write(axes: Mapping[str, Any], rows: Sequence[tuple[str, str, float]], file
     columns["statistic"] = pyarrow.array([row[1] for row in rows], text)
     columns["value"] = pyarrow.array([row[2] for row in rows], pyarrow.float64())
     with whole(file) as output:
-        parquet.write_table(pyarrow.table(columns), output)
+        parquet.write_table(pyarrow.table(columns).replace_schema_metadata({KEY: Format.ROWS.value}), output)

@@ -24,6 +24,7 @@ from msgspec import Struct
 from cxlab import whole_file
 from cxlab.border import MachineFigures
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 from cxlab.output import write_json
 from cxlab.sweep.plan import Run
 
@@ -50,6 +51,7 @@ class Manifest(Struct, frozen=True):
     #: by the name in the sweep's file
     machines: dict[str, MachineFigures]
     runs: list[PlannedRun]
+    format: str = Format.SWEEP
 
 
 def manifest(path: Path) -> Manifest:
@@ -61,7 +63,10 @@ def manifest(path: Path) -> Manifest:
     """
     file = path / MANIFEST
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Manifest)
+        read = msgspec.json.decode(file.read_bytes(), type=Manifest)
+        if read.format == Format.SWEEP:
+            return read
+        found, valid = f"its format is {read.format!r:.60}", f"{Format.SWEEP.value!r}; run the sweep again"
     except OSError as error:
         found, valid = f"cannot be read: {error.strerror}", "the folder of a sweep"
     except ValueError as error:
@@ -124,7 +129,7 @@ def held(path: Path, name: str, runs: Sequence[Run], machines: Mapping[str, Any]
             found = "another sweep is at work there"
             raise InputError(Code.SWEEP, str(path), found, "another folder (--out DIR), or wait") from None
         listed = [run.axes() for run in runs]
-        write_json(path / MANIFEST, {"sweep": name, "machines": machines, "runs": listed})
+        write_json(path / MANIFEST, {"sweep": name, "machines": machines, "runs": listed}, Format.SWEEP)
         yield folder
     finally:
         os.close(lock)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cxlab.error import Code, InputError
+from cxlab.file_format import Format
 from cxlab.output import write_json
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.sweep import worker
@@ -58,7 +59,7 @@ def run_all(
     count = settings.runs_per_task
     chunks = [pending[start : start + count] for start in range(0, len(pending), count)]
     jobs = _submit(submitit, chunks, folder, settings) if chunks else []
-    write_json(record, {"tasks": [job.job_id for job in jobs]})
+    write_json(record, {"tasks": [job.job_id for job in jobs]}, Format.SLURM)
     told(f"submitted {len(jobs)} tasks of up to {count} runs")
     _wait(jobs, interruption)
     _await_results(jobs)

@@ -16,6 +16,7 @@ mod checks;
 mod definitions;
 mod phases;
 mod replaced;
+mod retired;
 
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ use cxlab_kernel::Time;
 
 use self::answers::Questions;
 use self::replaced::Replaced;
+use self::retired::Retired;
+use super::blocks::Blocks;
 use super::reader::{Bounds, Reader};
 use super::warming::Warming;
 use crate::drive::Command;
@@ -59,8 +62,9 @@ const BATCH: usize = 4096;
 pub struct Guest<S> {
     source: S,
     readers: Vec<Reader>,
-    /// in the order of their ids
-    blocks: Vec<Arc<Block>>,
+    /// those that records may still name
+    blocks: Blocks<Arc<Block>>,
+    retired: Retired,
     warming: Warming,
     /// windows of a sampled run
     windows: Option<Windows>,
@@ -98,7 +102,8 @@ impl<S: RecordSource> Guest<S> {
         Guest {
             source,
             readers,
-            blocks: Vec::new(),
+            blocks: Blocks::default(),
+            retired: Retired::default(),
             warming: Warming::new(vcpus),
             windows: None,
             region_begun: false,
@@ -127,7 +132,7 @@ impl<S: RecordSource> Guest<S> {
         self.source
     }
 
-    /// What was executed, each block as it was translated.
+    /// What was executed, each block as it was translated; without a profile only the latest.
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.blocks.iter().map(Arc::as_ref)
     }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use cxlab_access::record::{MemoryAccess, PAUSE_PS, Words};
 use cxlab_access::{BlockId, Keep, Marker, Phase, Record, Vcpu};
 
+use super::blocks::Blocks;
 use super::inbox::Inbox;
 use crate::addr::Hpa;
 use crate::error::ModelError;
@@ -73,7 +74,7 @@ pub struct Reader {
     came: u64,
     /// how many of the inbox are no accesses: a block is read only as far as one of them stands behind it
     bounds: usize,
-    blocks: Vec<Arc<Block>>,
+    blocks: Blocks<Arc<Block>>,
     at: Option<Place>,
     /// the last step's instruction in its block, and where it went if it is a branch
     executing: Option<(BlockId, u16)>,
@@ -107,6 +108,29 @@ impl Reader {
     /// A block was defined, for all vCPUs.
     pub(super) fn define(&mut self, block: Arc<Block>) {
         self.blocks.push(block);
+    }
+
+    /// Whether it is in this block or in a later one, or in none, and has used so many records.
+    pub(super) fn is_past(&mut self, first: BlockId, came: u64) -> bool {
+        // A block that is over stays only until the next record shows that.
+        let blocks = &self.blocks;
+        let is_over = |at: &Place| {
+            let block = &blocks[at.block];
+            !block.pauses && usize::from(at.next) >= block.instructions.len()
+        };
+        self.at = self.at.filter(|at| !is_over(at));
+        let is_in = |block: BlockId| block.0 >= first.0;
+        // Once it is in another block, the last step's instruction was dispatched.
+        let is_there = match self.at {
+            Some(at) => is_in(at.block),
+            None => self.executing.is_none_or(|(block, _)| is_in(block)),
+        };
+        self.used() >= came && is_there
+    }
+
+    /// No block before this one is named again.
+    pub(super) fn drop_before(&mut self, block: BlockId) {
+        self.blocks.drop_before(block);
     }
 
     /// Whether others have gone on since it halted.
@@ -163,13 +187,13 @@ impl Reader {
     #[inline]
     fn enter_next(&mut self) -> bool {
         if let Some(Place { block, next, .. }) = self.at {
-            let block = &*self.blocks[block.0 as usize];
+            let block = &*self.blocks[block];
             if block.pauses || usize::from(next) < block.instructions.len() {
                 return false;
             }
         }
         let Some((block, next)) = self.inbox.front().and_then(Record::block_of) else { return false };
-        if block.0 as usize >= self.blocks.len() {
+        if self.blocks.get(block).is_none() {
             return false;
         }
         self.consume();
@@ -181,7 +205,7 @@ impl Reader {
     /// branches nobody is told where to.
     fn in_block(&mut self, place: Place) -> Result<Option<Step>, ModelError> {
         let Place { block: id, next, .. } = place;
-        let Block { pc, ref instructions, ref plain_until, .. } = *self.blocks[id.0 as usize];
+        let Block { pc, ref instructions, ref plain_until, .. } = *self.blocks[id];
         let Some(Instruction { may_access, must_access, .. }) = instructions.get(usize::from(next)).copied() else {
             return Ok(None);
         };
@@ -236,7 +260,7 @@ impl Reader {
 
     #[cold]
     fn went_back(&self, Place { block, next, .. }: Place, record: Record) -> ModelError {
-        let pc = self.blocks[block.0 as usize].pc;
+        let pc = self.blocks[block].pc;
         let cause = format!("block {} at {pc:#x} went back behind its instruction {next}: {record:?}", block.0);
         ModelError::Stream { cause }
     }
@@ -255,7 +279,7 @@ impl Reader {
                 return Ok(step);
             }
             self.at = None;
-            let block = &self.blocks[place.block.0 as usize];
+            let block = &self.blocks[place.block];
             if block.pauses && usize::from(place.next) == block.instructions.len() {
                 return Ok(Some(Step::Delay { span: PAUSE }));
             }
@@ -263,9 +287,9 @@ impl Reader {
         self.accesses.clear();
         let words = self.look()?;
         match Record::block_of(words) {
-            Some((block, _)) if block.0 as usize >= self.blocks.len() => {
-                Err(ModelError::Stream { cause: format!("block {} was never defined", block.0) })
-            }
+            Some((block, _)) if self.blocks.get(block).is_none() => Err(ModelError::Stream {
+                cause: format!("block {} was never defined, or QEMU has thrown it away", block.0),
+            }),
             // It is entered by `ahead`.
             Some(_) => Ok(None),
             // The block before it has ended there.
@@ -281,6 +305,10 @@ impl Reader {
     fn between(&mut self) -> Result<Step, ModelError> {
         let record = decoded(self.look()?);
         self.consume();
+        if matches!(record, Record::Halt | Record::Sample { .. }) {
+            // It may stay there for long.
+            self.executing = None;
+        }
         Ok(match record {
             Record::Sync { sequence, .. } => Step::Sync { sequence },
             Record::Settle { sequence } => Step::Settle { sequence },
@@ -352,9 +380,9 @@ fn take_accesses(
 /// Where the branch at the end of a block went: to the block that is entered next. An interrupt from the program into the
 /// kernel looks like a branch and is none.
 #[inline]
-fn where_to(block: &Block, blocks: &[Arc<Block>], next: Words) -> Option<Outcome> {
+fn where_to(block: &Block, blocks: &Blocks<Arc<Block>>, next: Words) -> Option<Outcome> {
     let (next, _) = Record::block_of(next)?;
-    let entered = blocks.get(next.0 as usize)?;
+    let entered = blocks.get(next)?;
     (entered.kernel == block.kernel).then_some(Outcome { next: block.end, target: entered.pc })
 }
 
@@ -383,7 +411,7 @@ impl Feed for Reader {
         loop {
             let Reader { inbox, bounds, blocks, at, executing, outcome, accesses, ended, .. } = self;
             let Some(Place { block: id, mut next, mut plain_until }) = *at else { return Ok(None) };
-            let block = &*blocks[id.0 as usize];
+            let block = &*blocks[id];
             let (is_told, kernel) = (*bounds > 0 || *ended, block.kernel);
             loop {
                 if next >= plain_until && is_told {
@@ -445,7 +473,7 @@ impl Feed for Reader {
     #[inline]
     fn execution(&self) -> Execution<'_> {
         let (block, index) = self.executing.expect("the last step is to execute it");
-        let Block { ref instructions, kernel, .. } = *self.blocks[block.0 as usize];
+        let Block { ref instructions, kernel, .. } = *self.blocks[block];
         Execution { instruction: &instructions[usize::from(index)], kernel, outcome: self.outcome }
     }
 
@@ -456,7 +484,7 @@ impl Feed for Reader {
 
     fn instruction_address(&self) -> u64 {
         let Some((block, index)) = self.executing else { return 0 };
-        let Block { pc, ref begins, .. } = *self.blocks[block.0 as usize];
+        let Block { pc, ref begins, .. } = *self.blocks[block];
         pc.wrapping_add(u64::from(begins[usize::from(index)]))
     }
 

@@ -4,9 +4,12 @@
 //! into the kernel, and is ignored. The few faults that stay in the kernel teach the predictor a branch too many. The rest
 //! of such a block is counted although it was not executed.
 
+use std::sync::Arc;
+
 use cxlab_access::BlockId;
 use cxlab_access::record::MemoryAccess;
 
+use super::blocks::Blocks;
 use crate::addr::Hpa;
 use crate::feed::{Block, Branch, Instruction, LineAccess, Outcome, Touch, Work};
 use crate::machine::Machine;
@@ -29,7 +32,7 @@ struct Shape {
 /// The blocks, and where each vCPU is.
 #[derive(Debug)]
 pub(super) struct Warming {
-    shapes: Vec<Shape>,
+    shapes: Blocks<Shape>,
     at: Vec<Option<BlockId>>,
     /// instructions that this counted for
     counted: Vec<u64>,
@@ -40,7 +43,7 @@ pub(super) struct Warming {
 impl Warming {
     pub fn new(vcpus: u16) -> Warming {
         let vcpus = usize::from(vcpus);
-        Warming { shapes: Vec::new(), at: vec![None; vcpus], counted: vec![0; vcpus], instructions: [0; 2] }
+        Warming { shapes: Blocks::default(), at: vec![None; vcpus], counted: vec![0; vcpus], instructions: [0; 2] }
     }
 
     /// A block was defined.
@@ -59,6 +62,16 @@ impl Warming {
         });
     }
 
+    /// Whether each vCPU is in this block or in a later one, or in none.
+    pub fn is_past(&self, first: BlockId) -> bool {
+        self.at.iter().flatten().all(|block| block.0 >= first.0)
+    }
+
+    /// No block before this one is named again.
+    pub fn drop_before(&mut self, block: BlockId) {
+        self.shapes.drop_before(block);
+    }
+
     /// Time has passed since the last block: it leads nowhere.
     pub fn begin(&mut self) {
         self.at.fill(None);
@@ -67,10 +80,10 @@ impl Warming {
     /// `vcpu` enters a block, from an instruction on: whether it is known.
     #[inline]
     pub fn enter(&mut self, vcpu: usize, (block, from): (BlockId, u16), machine: &mut Machine) -> bool {
-        let Some(entered) = self.shapes.get(block.0 as usize) else { return false };
+        let Some(entered) = self.shapes.get(block) else { return false };
         let mut instructions = u64::from(entered.instructions.saturating_sub(from));
         if let Some(left) = self.at[vcpu].replace(block) {
-            let left = &self.shapes[left.0 as usize];
+            let left = &self.shapes[left];
             // QEMU has come back to it: it goes on, and was counted.
             instructions -= u64::from(left.ends_repeat && entered.begins_repeat);
             if let Some(branch) = left.branch.filter(|_| left.kernel == entered.kernel) {
@@ -86,31 +99,25 @@ impl Warming {
     pub fn cut(&mut self, vcpu: usize, instruction: u16) {
         if let Some(block) = self.at[vcpu] {
             let rest = self.counted[vcpu].saturating_sub(u64::from(instruction));
-            self.instructions[usize::from(self.shapes[block.0 as usize].kernel)] -= rest;
+            self.instructions[usize::from(self.shapes[block].kernel)] -= rest;
         }
     }
 
     /// An instruction of the block that `vcpu` is in touches a line.
     #[inline]
-    pub fn access(
-        &mut self,
-        vcpu: usize,
-        access: MemoryAccess,
-        blocks: &[std::sync::Arc<Block>],
-        machine: &mut Machine,
-    ) {
+    pub fn access(&mut self, vcpu: usize, access: MemoryAccess, blocks: &Blocks<Arc<Block>>, machine: &mut Machine) {
         if access.device {
             return;
         }
         let touch = match self.at[vcpu] {
-            Some(block) if !self.shapes[block.0 as usize].plain => {
-                let instructions = &blocks[block.0 as usize].instructions;
+            Some(block) if !self.shapes[block].plain => {
+                let instructions = &blocks[block].instructions;
                 instructions.get(usize::from(access.instruction)).map_or(Touch::Plain, |code| code.touch)
             }
             _ => Touch::Plain,
         };
         let MemoryAccess { physical, store, device, page, .. } = access;
-        let pc = self.at[vcpu].map_or(0, |block| self.shapes[block.0 as usize].pc);
+        let pc = self.at[vcpu].map_or(0, |block| self.shapes[block].pc);
         let place = pc.wrapping_add(u64::from(access.instruction));
         machine.touch(vcpu, LineAccess { address: Hpa::new(physical), store, place, device, page }, touch);
     }

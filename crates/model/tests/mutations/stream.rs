@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use cxlab_access::record::MemoryAccess;
 use cxlab_access::trace::Entry;
-use cxlab_access::{BlockId, Forget, Keep, Mapping, Marker, Page, PageId, PageSize, Phase, Record, Vcpu};
+use cxlab_access::{BlockId, Forget, Keep, Mapping, Marker, Page, PageId, PageSize, Phase, Record, Segment, Vcpu};
 use proptest::prelude::*;
 
 /// Which stream.
@@ -16,10 +16,12 @@ pub enum Kind {
     Two,
     /// one, with phases of a sampled run
     Sampled,
+    /// one, with a disk that it asks, rests for, and asks again while another answer is due
+    Disk,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::One, Kind::Two, Kind::Sampled];
+    pub const ALL: [Kind; 4] = [Kind::One, Kind::Two, Kind::Sampled, Kind::Disk];
 
     pub fn vcpus(self) -> u16 {
         if matches!(self, Kind::Two) { 2 } else { 1 }
@@ -114,7 +116,8 @@ impl Writer {
 
     fn definitions(&mut self) {
         for ((pc, code), block) in BLOCKS.into_iter().zip(0..) {
-            self.tell_with(Record::Define { block: BlockId(block), pc, length: code.len() as u16 }, code);
+            let define = Record::Define { block: BlockId(block), pc, length: code.len() as u16, alone: block == 0 };
+            self.tell_with(define, code);
         }
         for ((_, size), id) in PAGES.into_iter().zip(1..) {
             let entries = [0x10_0000, 0x10_1000, 0x10_2000, 0x10_3000, 0].map(|entry: u64| entry + u64::from(id) * 8);
@@ -175,6 +178,23 @@ impl Writer {
         self.tell(Record::Idle { until_ps: 1_000_000_000 });
     }
 
+    /// A page of DRAM and one of CXL memory go to the disk or come from there.
+    fn ask_disk(&mut self, number: u32, write: bool, from: u64) {
+        let segments = [PAGES[0].0, PAGES[1].0].map(|physical| Segment { physical, length: 4096 });
+        let payload: Vec<u8> = segments.into_iter().flat_map(Segment::to_bytes).collect();
+        self.tell_with(Record::Disk { number, write, segments: segments.len() as u16, from }, &payload);
+    }
+
+    fn disk(&mut self) {
+        self.ask_disk(1, true, 1 << 20);
+        self.round(40);
+        self.ask_disk(2, false, 1 << 20);
+        for done in 0..2 {
+            self.settle();
+            self.tell(Record::Rest { until_ps: 2_000_000_000, done });
+        }
+    }
+
     fn phases(&mut self) {
         let phases =
             [Phase::Warming, Phase::Detailed, Phase::Measured, Phase::Detailed, Phase::Warming, Phase::Detailed];
@@ -219,6 +239,7 @@ pub fn entries(kind: Kind) -> Vec<Entry> {
             writer.tell(Record::Mark { marker: Marker::RegionEnd });
         }
         Kind::Sampled => writer.phases(),
+        Kind::Disk => writer.disk(),
     }
     writer.round(3);
     writer.tell(Record::Mark { marker: Marker::ProgramEnd });

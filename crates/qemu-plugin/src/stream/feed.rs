@@ -21,7 +21,7 @@ use crate::pages::{News, Pages};
 use crate::qemu::{self, BigLock};
 use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
-use crate::{clock, device, series};
+use crate::{clock, decoded, device, series};
 
 pub struct Feed {
     link: Link,
@@ -163,7 +163,8 @@ impl Feed {
         let block = BlockId(self.next_block);
         self.next_block += 1;
         let length = u16::try_from(code.len()).expect("a block has at most 512 instructions of 15 bytes");
-        self.link.define(Vcpu::default(), Record::Define { block, pc, length }, code);
+        let alone = decoded::take_flushed();
+        self.link.define(Vcpu::default(), Record::Define { block, pc, length, alone }, code);
         block
     }
 

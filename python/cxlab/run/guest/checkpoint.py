@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 
 from cxlab.asked_machine import AskedMachine, settings_of
+from cxlab.file_format import KEY, Format, other
 from cxlab.run.errors import CheckpointRefused
 from cxlab.run.guest import cache
 from cxlab.run.guest.protocol import Program
@@ -65,7 +66,8 @@ class About:
     def written(self) -> str:
         """As a document. Of the machine's figures it has those that Linux was told."""
         machine = replace(self.machine, asked=str(self.asked), resolved={})
-        return json.dumps(msgspec.to_builtins(replace(self, machine=machine)), indent=1) + "\n"
+        document = {KEY: Format.CHECKPOINT.value, **msgspec.to_builtins(replace(self, machine=machine))}
+        return json.dumps(document, indent=1) + "\n"
 
     @classmethod
     def read(cls, text: str) -> About:
@@ -75,7 +77,13 @@ class About:
             ValueError: it is none.
 
         """
-        return msgspec.convert(json.loads(text), cls)
+        document = json.loads(text)
+        if isinstance(document, dict) and (another := other(document, Format.CHECKPOINT)) is not None:
+            raise ValueError(another)
+        about = msgspec.convert(document, cls)
+        if not about.program.argv or not about.node_bytes or about.cpus < 1:
+            raise ValueError("it names no program, no memory or no processor")
+        return about
 
 
 def about(

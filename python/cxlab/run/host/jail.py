@@ -9,6 +9,7 @@
       /sys /run    empty, and so is what --hide names
       /run/share   (QEMU) the tree that the guest is to see: as /, with an empty /proc
       given paths  at their own names, read-only or writable, over all that
+      Landlock     refuses once more what is not given, if the kernel has it: landlock.py
 
 bubblewrap makes it (bwrap(1), Debian's package ``bubblewrap``). An ordinary user's jail has a user namespace
 as well, where files of other users belong to ``nobody``. Root's has none: owners stay what they are, and root
@@ -23,6 +24,7 @@ import errno
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -31,7 +33,7 @@ from typing import IO, Protocol
 
 from cxlab.error import HostRefuses
 from cxlab.run.errors import BadRequest, NoJail
-from cxlab.run.host import memory_file
+from cxlab.run.host import landlock, memory_file
 from cxlab.run.options.confinement import Mode
 
 PROGRAM = "bwrap"
@@ -47,6 +49,8 @@ INTERFACES = frozenset(
         *("sysfs", "tracefs"),
     )
 )
+#: What a jail's process executes first.
+WALL = Path(landlock.__file__).resolve()
 #: Where QEMU finds what the guest is to see.
 SHARE = Path("/run/share")
 NAMESPACES = ("--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
@@ -212,6 +216,7 @@ class _OpenRoom:
 class _JailRoom:
     jail: Jail
     _given: list[str] = field(default_factory=list)
+    _writable: list[str] = field(default_factory=list)
     _shares: bool = False
 
     def reads(self, path: Path) -> Path:
@@ -228,6 +233,7 @@ class _JailRoom:
     def writes(self, path: Path) -> Path:
         real = path.resolve()
         self._given += ["--bind", str(real), str(real)]
+        self._writable.append(str(real))
         return real
 
     def share(self) -> Path:
@@ -245,10 +251,12 @@ class _JailRoom:
         where = (
             ["--ro-bind-try", str(folder), str(folder), "--chdir", str(folder)] if folder != Path("/") else []
         )
+        self.reads(WALL)
+        wall = [sys.executable, "-I", "-S", str(WALL), *self._writable, "--"]
         variables = [word for name, value in environment.items() for word in ("--setenv", name, value)]
         return [
             *(self.jail.program, *self.jail.namespaces, *RIGHTS, *variables, "--info-fd", str(information)),
-            *(*tree, *where, *self._given, *_closed(tree), "--", *arguments),
+            *(*tree, *where, *self._given, *_closed(tree), "--", *wall, *arguments),
         ]
 
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from cxlab.border import MachineFigures
+from cxlab.file_format import Format
 from cxlab.run.errors import NoRun
 
 FILE = "config.json"
@@ -31,6 +32,7 @@ class Configuration(Struct, frozen=True):
     machine: MachineFigures
     #: None: not known
     versions: dict[str, str | None]
+    format: str = Format.CONFIG
 
 
 def read(folder: Path) -> Configuration:
@@ -42,7 +44,11 @@ def read(folder: Path) -> Configuration:
     """
     file = folder / FILE
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Configuration)
+        read = msgspec.json.decode(file.read_bytes(), type=Configuration)
+        if read.format == Format.CONFIG:
+            return read
+        found = f"its format is {read.format!r:.60}"
+        raise NoRun(f"{file}: {found}; valid: {Format.CONFIG.value!r}. Run the program again")
     except OSError as error:
         raise NoRun(f"{file} cannot be read: {error.strerror}; valid: the folder of a run") from None
     except ValueError as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from cxlab import file_format
 from cxlab.border import Part, RunResult
 from cxlab.run.errors import NoRun
 
@@ -90,4 +91,7 @@ def _summary(file: Path) -> dict[str, Any]:
         raise NoRun(f"{file} cannot be read: {error}") from None
     if not isinstance(document, dict):
         raise NoRun(f"{file} is no summary of a run; valid: the folder that `cxlab run` names at its end")
+    another = file_format.other(document, file_format.Format.SUMMARY)
+    if another is not None:
+        raise NoRun(f"{file} cannot be read: {another}. Read it with the CXLab that wrote it")
     return document

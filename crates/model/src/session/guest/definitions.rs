@@ -23,7 +23,12 @@ impl<S: RecordSource> Guest<S> {
     pub(super) fn define(&mut self, record: Record) -> Result<(), ModelError> {
         let payload = self.payload(record)?;
         match record {
-            Record::Define { block, pc, length } => self.define_block(block, pc, &payload[..usize::from(length)]),
+            Record::Define { block, pc, length, alone } => {
+                if alone {
+                    self.retired.push(block);
+                }
+                self.define_block(block, pc, &payload[..usize::from(length)])
+            }
             Record::Page { page, size, pcid, global, upper, reads, replaces } => {
                 let entries = Mapping::entries_of(&payload).expect("the record says how many bytes there are");
                 self.define_page(page, Mapping { size, pcid, global, upper, reads, entries }, replaces)
@@ -83,12 +88,16 @@ impl<S: RecordSource> Guest<S> {
             machine.tell_drive(number, command)?;
         }
         self.replaced.settle(&self.readers, machine);
+        // A profile names all code that was executed.
+        if machine.cores().iter().all(|core| core.profile().is_none()) {
+            self.retired.settle(&mut self.readers, &mut self.blocks, &mut self.warming);
+        }
         Ok(())
     }
 
     fn define_block(&mut self, block: BlockId, pc: u64, code: &[u8]) -> Result<(), ModelError> {
-        if block.0 as usize != self.blocks.len() {
-            let cause = format!("block {} is defined where {} comes next", block.0, self.blocks.len());
+        if block != self.blocks.next() {
+            let cause = format!("block {} is defined where {} comes next", block.0, self.blocks.next().0);
             return Err(ModelError::Stream { cause });
         }
         let decoded = Arc::new(Block::decode(pc, code));

@@ -54,6 +54,7 @@ impl<S: RecordSource> Guest<S> {
                     self.check_time(idle_ps)?;
                     check_missing(machine)?;
                     self.enter(phase, position, keep, Time::from_ps(idle_ps), machine);
+                    self.warming.begin();
                     return Ok(());
                 }
                 Record::End => break,
