@@ -27,8 +27,9 @@ mod requests;
 mod snoops;
 mod spec;
 mod stats;
+mod writes;
 
-use cxlab_kernel::{Slab, Time};
+use cxlab_kernel::{Credits, Slab, Time};
 
 use crate::addr::Hpa;
 use crate::cache::{ClusterId, LlcSpec, Slices, Snoop};
@@ -121,6 +122,8 @@ pub struct NodeParts {
 struct Node {
     socket: Socket,
     cxl: bool,
+    /// for lines on their way to its memory
+    writes: Credits<RequestKey>,
     counts: NodeCounts,
 }
 
@@ -157,7 +160,7 @@ impl Home {
             .into_iter()
             .map(|node| {
                 let NodeParts { socket, cxl, behind, .. } = node;
-                (Node { socket, cxl, counts: NodeCounts::default() }, behind)
+                (Node { socket, cxl, writes: Credits::new(*spec.write_credits), counts: NodeCounts::default() }, behind)
             })
             .unzip();
         let llc: &LlcSpec = plan.llc;

@@ -72,7 +72,7 @@ pub struct Request {
     pub grant: LineState,
     /// who waits behind it for the same line
     pub behind: Option<RequestKey>,
-    /// whose core hears of it once the home agent of the other socket has it
+    /// whose core hears of it once it has a credit of its memory, or once the home agent of the other socket has it
     pub answers: Option<RequestKey>,
     /// it has an entry of its slice's table of requests
     pub entered: bool,

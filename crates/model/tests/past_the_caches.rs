@@ -4,6 +4,7 @@
 mod support;
 
 use cxlab_kernel::Time;
+use cxlab_model::fact::Sourced;
 use cxlab_model::summary::Summary;
 use cxlab_model::{Machine, MachineSpec};
 use support::{GIB, Script, load, machine_of, quiet, run, run_on, shuffled, store};
@@ -80,6 +81,46 @@ fn whole_lines_are_written_and_never_read() {
         assert_eq!((read, written), (loads, LINES * 64));
         assert_eq!(machine.cores()[0].stats.combined_lines.get(), LINES);
     }
+}
+
+/// Whole lines to CXL memory, as few as have fill buffers, with so many credits for writes; what follows them. The end.
+fn with_credits(credits: u32, lines: u64, after: impl FnOnce(&mut Script)) -> (Machine, f64) {
+    let mut spec = quiet(MACHINE);
+    spec.host.home.write_credits = Sourced::new(credits, "the test");
+    let (machine, times) = run_on(machine_of(spec), |script| {
+        for line in 0..lines {
+            store_half(script, GIB + line * 64);
+            store_half(script, GIB + line * 64 + 32);
+        }
+        after(script);
+    });
+    (machine, times[0].as_ns())
+}
+
+#[test]
+fn a_core_keeps_a_line_until_its_memory_has_a_credit_for_it() {
+    let time = |credits, lines| with_credits(credits, lines, mfence).1;
+    // With one credit each line waits until the one before is in its memory: all of an idle load's way but the LLC's, less the
+    // media, for a write is done when the device has queued it, or with them.
+    let each = (time(1, 12) - time(1, 2)) / 10.0;
+    let way = CXL_NS - LLC_NS;
+    assert!((way / 2.0..way + ROW_NS).contains(&each), "{each}");
+    // With as many as lines none waits: they leave the core one behind the other.
+    assert!(time(12, 12) - time(12, 2) < way / 2.0, "{} and {}", time(12, 12), time(12, 2));
+}
+
+#[test]
+fn a_read_passes_writes_that_wait_for_a_credit() {
+    let elsewhere = GIB + GIB / 2;
+    let latency = |lines| {
+        let (machine, _) = with_credits(1, lines, |script| {
+            script.independent_load(elsewhere);
+        });
+        Summary::of(&machine).nodes["cxl"].mean_load_latency_ns.expect("one load")
+    };
+    let (alone, beside) = (latency(0), latency(12));
+    // Of twelve writes one is ahead of it: on the wire, and in the bank.
+    assert!(beside < alone + 2.0 * ROW_NS, "{beside}, alone {alone}");
 }
 
 #[test]

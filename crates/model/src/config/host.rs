@@ -89,6 +89,7 @@ impl HostSpec {
             ("core.fill_buffers", *core.fill_buffers),
             ("core.write_combining_buffers", *core.write_combining_buffers),
             ("home.requests", *self.home.requests),
+            ("home.write_credits", *self.home.write_credits),
         ] {
             if value == 0 || value > 4096 {
                 return Err(format!("{what} = {value}; valid: 1 to 4096"));

@@ -5,7 +5,7 @@
 //!                                                                  --has it not--> memory -> answered -> go_home
 //! ```
 //!
-//! A write leaves its data with the home agent, which answers the core at once and then writes the line.
+//! A write leaves its data with the home agent, which answers the core when it may write the line (`home/writes.rs`).
 
 use cxlab_kernel::Time;
 
@@ -91,7 +91,7 @@ impl Home {
         self.holds_entry(key);
         let request = &mut self.requests[key];
         request.stamp(Stage::HomeQueue, now);
-        if request.op == Op::WriteBack { self.leave(now, key, around) } else { self.look_up(now, key, around) }
+        if request.op == Op::WriteBack { self.send_write(now, key, around) } else { self.look_up(now, key, around) }
     }
 
     /// The LLC has the line, or its memory is asked, or written; `snooped` is when other cores have answered.
@@ -132,8 +132,8 @@ impl Home {
         queue.schedule(back, Event::Fill(key));
     }
 
-    /// The request's memory is asked. What is written leaves its data in the entry and is done, if the home agent is its line's
-    /// own: it writes it. A line of the other socket is ordered by the home agent there, which has to say that it has it
+    /// The request's memory is asked. What is written leaves its data in the entry and is done when its memory has a credit for
+    /// it, if the home agent is its line's own: it writes it. A line of the other socket is ordered by the home agent there, which has to say that it has it
     /// (Loughlin et al., MOESI-prime, ISCA 2022: coherence among sockets is the home socket's).
     fn ask_memory<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = &mut self.requests[key];
@@ -148,17 +148,13 @@ impl Home {
         let mut posted = Request::new(request.line, op, request.by, request.home(), now);
         // The entry is its data's from here on.
         posted.entered = std::mem::take(&mut request.entered);
-        if self.nodes[usize::from(posted.node.0)].socket == Socket::Other {
-            posted.answers = Some(key);
-        } else {
-            self.answer_core(now, key, queue);
-        }
+        posted.answers = Some(key);
         let posted = self.requests.insert(posted);
-        self.leave(now, posted, queue);
+        self.send_write(now, posted, queue);
     }
 
     /// A request leaves for its memory.
-    fn leave<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
+    pub(super) fn leave<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = &mut self.requests[key];
         request.to_memory = true;
         let away = self.nodes[usize::from(request.node.0)].socket == Socket::Other;

@@ -42,7 +42,7 @@ enum Waiting {
 #[derive(Clone, Copy, Debug)]
 struct Pull {
     core: CoreId,
-    /// from its core to its slice and back: the request, and the pull with which the data leave
+    /// from its core to its slice and back, twice: the request and the pull, the data and the word that the slice has them
     takes: Time,
 }
 
@@ -130,7 +130,8 @@ impl Home {
     /// A victim of `core` leaves for its slice: when it is pulled; `None` if it waits, and [`Event::Pulled`] says so.
     pub fn pull(&mut self, core: CoreId, line: Hpa, at: Time) -> Option<Time> {
         let slice = self.slice(line);
-        let takes = self.mesh.to_home(core, slice) + self.mesh.to_core(core, slice);
+        let round_trip = self.mesh.to_home(core, slice) + self.mesh.to_core(core, slice);
+        let takes = round_trip + round_trip;
         let table = &mut self.tables.slices[usize::from(slice.0)];
         let Some(at) = table.take(at) else {
             table.wait(Waiting::Victim(Pull { core, takes }));
@@ -144,5 +145,6 @@ impl Home {
     pub(super) fn written<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = self.requests.remove(key);
         self.give_back_entry(now, &request, queue);
+        self.give_back_write(now, request.node, queue);
     }
 }

@@ -12,6 +12,8 @@ use crate::fact::Sourced;
 pub struct HomeSpec {
     /// table of requests of one slice: lines on their way to or from memory [entries]
     pub requests: Sourced<u32>,
+    /// lines on their way from all home agents to the memory of a node [lines]
+    pub write_credits: Sourced<u32>,
 }
 
 /// Distances on the chip, one way.
