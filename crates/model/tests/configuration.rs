@@ -155,7 +155,7 @@ core.tsc = "2 GHz"
 prefetch.enabled = true
 llc = { slices = 8, slice_capacity = "1.875 MiB", ways = 15, replacement = "lru", latency = "30 ns" }
 mesh = { to_home = "18 ns", columns = 4, rows = 2, hop_across = "1 ns", hop_along = "0.5 ns", home_to_memory = "5 ns" }
-home = { requests = 32 }
+home = { requests = 32, write_credits = 333 }
 "#;
     assert!(host.lines().count() <= 15);
     let folder = tempfile::tempdir().unwrap();
