@@ -3,6 +3,7 @@
 Seconds are of processor time, of one core; instructions (valgrind's callgrind, the difference of two runs) do
 not depend on what else runs, nor on the processor. ``--record`` keeps the instructions in
 tests/golden/instructions.json; ``--check`` fails where one has grown by more than `MOST_GROWTH` since then.
+A change is held to the replays among them by tests/golden/test_counted_instructions.py.
 """
 
 from __future__ import annotations
@@ -68,6 +69,11 @@ PATHS: tuple[tuple[str, str, int, int, float | None], ...] = (
         None,
     ),
 )
+#: Traces of tests/golden/traces that are replayed by the installed model: machine, instructions and all.
+REPLAYED = ("chase", "device")
+TRACES = Path("tests/golden/traces")
+#: The model's own function that is all of a replay; it exists once for each kind of source.
+ALL_OF_A_REPLAY = "_model::job::replay_from*"
 #: Instructions for each request, by path, when they were last recorded.
 RECORDED = Path("tests/golden/instructions.json")
 #: A path may become so much dearer before it has to be recorded anew, on purpose.
@@ -98,6 +104,23 @@ def each(path: str, counted: int) -> float:
     few, base = instructions(path, counted)
     many, all_of_them = instructions(path, 2 * few)
     return (all_of_them - base) / (many - few)
+
+
+def replayed(trace: str) -> float:
+    """Instructions for each of the guest's, the making of the machine included, by the installed model."""
+    with tempfile.TemporaryDirectory() as folder:
+        counts = Path(folder) / "out"
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={counts}", "--collect-atstart=no"]
+        command += [f"--toggle-collect={ALL_OF_A_REPLAY}"]
+        command += [sys.executable, "-m", "cxlab.run.host.model_process", "replay"]
+        path = str((TRACES / f"{trace}.trace").resolve())
+        job = {"trace": path, "machine": None, "timeline": None, "placement": None, "sample": None}
+        done = subprocess.run(
+            command, input=json.dumps(job) + "\n", check=True, capture_output=True, text=True
+        )
+    collected = next(line for line in done.stderr.splitlines() if "Collected" in line)
+    guest = sum(json.loads(done.stdout)["summary"]["instructions"].values())
+    return int(collected.rsplit(":", 1)[1]) / float(guest)
 
 
 def build() -> None:
@@ -131,7 +154,8 @@ def count_all() -> dict[str, float]:
     """Instructions for a request of each path."""
     if shutil.which("valgrind") is None:
         sys.exit("instructions are counted by valgrind: sudo apt-get install valgrind")
-    return {path: round(each(path, counted), 1) for path, _, _, counted, _ in PATHS}
+    paths = {path: round(each(path, counted), 1) for path, _, _, counted, _ in PATHS}
+    return paths | {f"{trace}, replayed": round(replayed(trace), 1) for trace in REPLAYED}
 
 
 def grown(recorded: dict[str, float], counted: dict[str, float]) -> list[str]:
