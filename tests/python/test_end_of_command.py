@@ -23,7 +23,7 @@ def test_a_signal_after_the_end_changes_no_status(name: str) -> None:
     program = [sys.executable, "-c", SIGNALLED_AT_THE_END.format(name=name)]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("fill_buffer: ")
+    assert done.stdout.startswith("fill buffer: ")
 
 
 #: The signal comes while a module is read: the command line's first is click.
