@@ -17,8 +17,11 @@
 
 mod address_map;
 mod agent;
+mod answer;
 mod cores;
 mod filter;
+mod from_core;
+mod lines;
 mod mesh;
 mod protocol;
 mod region;
@@ -27,6 +30,7 @@ mod requests;
 mod snoops;
 mod spec;
 mod stats;
+mod to_memory;
 
 use cxlab_kernel::{Slab, Time};
 
@@ -175,6 +179,22 @@ impl Home {
             socket_link: socket_link.map(SocketLink::new),
             requests: Slab::new(),
         })
+    }
+
+    /// An event of the home agents is due.
+    pub fn step<A: Around>(&mut self, now: Time, event: Event, around: &mut A) {
+        match event {
+            Event::Home(key) => self.reach(now, key, around),
+            Event::Entered(key) => self.entered_late(now, key, around),
+            Event::Cross(key) => self.cross(now, key, around),
+            Event::RemoteHome(key) => self.remote_home(now, key, around),
+            Event::Memory(key) => self.arrive(now, key, around),
+            Event::Answered(key) => self.answered(now, key, around),
+            Event::CrossBack(key) => self.cross_back(now, key, around),
+            Event::Evicted(key) => self.enter_table(now, key, around),
+            Event::Written(key) => self.written(now, key, around),
+            Event::Fill(_) | Event::Pulled(_) => unreachable!("the core takes it itself"),
+        }
     }
 
     /// Requests under way.

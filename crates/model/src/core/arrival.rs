@@ -24,8 +24,7 @@ impl Core {
             // A store has come while the line was on its way to be read, and others have it: ask again.
             LineState::Shared if store => {
                 self.misses.await_line(line, awaited);
-                let key = uncore.request(by, line, Op::Own, now, now)?;
-                uncore.depart(key, now);
+                uncore.request(by, line, Op::Own, now, now, Some(now))?;
                 return Ok(None);
             }
             LineState::Exclusive if store => LineState::Modified,

@@ -109,8 +109,9 @@ impl Core {
             }
             self.misses.await_line(line, Awaited { waiters, store, buffer: Some(at) });
             let op = if store { Op::Own } else { op };
-            let key = uncore.request(by, line, op, born, known)?;
-            self.enter_superqueue(key, at, uncore);
+            let leaves = self.misses.superqueue.take(at);
+            let key = uncore.request(by, line, op, born, known, leaves)?;
+            self.wait_for_superqueue(key, leaves);
         }
         if self.prefetch.is_some() && op != Op::Walk {
             self.read_ahead(line, hit, at, uncore)?;
@@ -118,7 +119,14 @@ impl Core {
         Ok(ready)
     }
 
-    /// A request leaves for the home agents as soon as the superqueue has an entry for it.
+    /// A new request that has found no entry of the superqueue waits for one.
+    pub(super) fn wait_for_superqueue(&mut self, key: RequestKey, leaves: Option<Time>) {
+        if leaves.is_none() {
+            self.misses.superqueue.wait(Entering::Request(key));
+        }
+    }
+
+    /// A request that waited for a fill buffer leaves for the home agents as soon as the superqueue has an entry for it.
     pub(super) fn enter_superqueue<U: Uncore>(&mut self, key: RequestKey, at: Time, uncore: &mut U) {
         match self.misses.superqueue.take(at) {
             Some(at) => uncore.depart(key, at),

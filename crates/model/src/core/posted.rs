@@ -137,7 +137,7 @@ impl Core {
         uncore: &mut U,
     ) -> Result<bool, ModelError> {
         let by = Reference::of_core(self.id, ReferenceKind::WriteBack);
-        let key = uncore.request(by, line, op, at, at)?;
+        let key = uncore.request(by, line, op, at, at, None)?;
         self.posted.under_way += 1;
         if let Some(at) = self.misses.buffers.take(at) {
             self.enter_superqueue(key, at, uncore);

@@ -57,8 +57,9 @@ impl Core {
                 return Ok(lines.left() + 1);
             }
             let by = Reference::of_core(self.id, ReferenceKind::Prefetch);
-            let key = uncore.request(by, line, Op::Prefetch, at, at)?;
-            self.enter_superqueue(key, at, uncore);
+            let leaves = self.misses.superqueue.take(at);
+            let key = uncore.request(by, line, Op::Prefetch, at, at, leaves)?;
+            self.wait_for_superqueue(key, leaves);
             self.stats.prefetches.increment();
             self.misses.await_line(line, Awaited { waiters: Waiters::default(), store: false, buffer: None });
         }

@@ -14,15 +14,24 @@ pub trait Uncore {
     fn next_event(&self) -> Option<Time>;
     /// Call [`Core::run`] again at `at`.
     fn resume(&mut self, core: CoreId, at: Time);
-    /// A line is wanted since `born`, its address is translated at `at`; it waits for a fill buffer.
-    fn request(&mut self, by: Reference, line: Hpa, op: Op, born: Time, at: Time) -> Result<RequestKey, ModelError>;
+    /// A line is wanted since `born`, and its address is translated at `at`. The request leaves the core at `leaves`; without it,
+    /// [`Uncore::depart`] says when.
+    fn request(
+        &mut self,
+        by: Reference,
+        line: Hpa,
+        op: Op,
+        born: Time,
+        at: Time,
+        leaves: Option<Time>,
+    ) -> Result<RequestKey, ModelError>;
     /// How page tables map a page; `None` if a stream names one that is not there.
     fn mapping(&self, page: PageId) -> Option<Mapping>;
     /// The drive is to begin the command of this number, which was told, at `at`.
     fn ask_drive(&mut self, number: u32, at: Time);
     /// Commands that the drive has done so far, and when the last one was.
     fn drive_done(&self) -> (u64, Time);
-    /// The request has its fill buffer and leaves the core.
+    /// A request that waited has its buffers and leaves the core.
     fn depart(&mut self, key: RequestKey, at: Time);
     /// Whether the line should not be read ahead: it has no memory, or its home agents have no free entry.
     fn congested(&self, line: Hpa, at: Time) -> bool;

@@ -32,8 +32,20 @@ impl Uncore for Shared {
         self.queue.schedule(at, Event::Resume(core));
     }
 
-    fn request(&mut self, by: Reference, line: Hpa, op: Op, born: Time, at: Time) -> Result<RequestKey, ModelError> {
-        self.home.request(by, line, op, born, at)
+    fn request(
+        &mut self,
+        by: Reference,
+        line: Hpa,
+        op: Op,
+        born: Time,
+        at: Time,
+        leaves: Option<Time>,
+    ) -> Result<RequestKey, ModelError> {
+        let key = self.home.request(by, line, op, born, at)?;
+        if let Some(leaves) = leaves {
+            self.home.depart(key, leaves, &mut self.queue);
+        }
+        Ok(key)
     }
 
     fn mapping(&self, page: PageId) -> Option<Mapping> {

@@ -1,0 +1,42 @@
+//! From the home agent to the memory: an access of the request's line enters the fabric.
+
+use cxlab_kernel::Time;
+
+use super::{Around, Event, Home, Queue, Socket};
+use crate::mem::{Access, AccessKind, Extent, Stage, Tag};
+use crate::request::{Op, RequestKey};
+
+impl Home {
+    /// A request leaves for its memory.
+    pub(super) fn leave<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
+        let request = &mut self.requests[key];
+        request.to_memory = true;
+        let away = self.nodes[usize::from(request.node.0)].socket == Socket::Other;
+        queue.schedule(now + self.to_memory, if away { Event::Cross(key) } else { Event::Memory(key) });
+    }
+
+    /// A request reaches its memory controller or root port.
+    pub(super) fn arrive<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+        let request = &mut self.requests[key];
+        let node = &mut self.nodes[usize::from(request.node.0)];
+        let away = node.socket == Socket::Other;
+        request.stamp(if away { Stage::RemoteHome } else { Stage::HomeToMemory }, now);
+        node.counts.written(request.op);
+        let kind = if request.op.is_write() { AccessKind::Write } else { AccessKind::Read };
+        let extent = if request.op == Op::PartialWrite { Extent::Part } else { Extent::Line };
+        self.access_memory(now, key, kind, extent, around);
+    }
+
+    /// An access of the request's line enters the fabric.
+    pub(super) fn access_memory<A: Around>(
+        &mut self,
+        now: Time,
+        key: RequestKey,
+        kind: AccessKind,
+        extent: Extent,
+        around: &mut A,
+    ) {
+        let (way, dpa) = self.map.locate(self.requests[key].line);
+        around.enter(now, way, Access { dpa, kind, tag: Tag(key.index()) }, extent, &mut self.requests);
+    }
+}
