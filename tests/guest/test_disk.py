@@ -114,11 +114,14 @@ def test_two_processors_find_their_pages(programs: Path, tmp_path: Path) -> None
 
 
 def test_a_sampled_run_finds_its_pages(programs: Path, tmp_path: Path) -> None:
-    """Between windows a request takes a declared 80 us, and windows begin and end with requests under way."""
+    """Between windows a request takes a declared 80 us, and windows begin and end with requests under way.
+
+    Linux's own part, 5 us in detail, takes the pace of the last window there, which may be that of misses.
+    """
     ran = swap_in(programs, tmp_path, "--sample", "detail=20k,warm=10k,every=200k")
     assert ran.status == 0, ran.stderr
     alone, *_ = figures(ran)
-    assert OWN_REQUESTS * 80_000 < alone / PAGES < READ_NS + 15_000
+    assert OWN_REQUESTS * 80_000 < alone / PAGES < READ_NS + 40_000
 
 
 def test_a_machine_without_a_drive_has_no_swap(tmp_path: Path) -> None:
