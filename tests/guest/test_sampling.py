@@ -200,7 +200,7 @@ def test_a_recording_of_several_processors_is_not_sampled(
         (["--sample", "detail=1M,warm=2M,every=9M", "--cpus", "2"], "is not a time"),
         (["--sample", "auto", "--cpus", "2"], "give times: detail="),
         (["--sample", "detail=1us,warm=2us,every=9us"], "'1us' is not a number of instructions"),
-        (["--warm-up"], "Add --detail marker, or --from-output TEXT"),
+        (["--warm-up"], "Add --detail marker, --from-output TEXT or --from-symbol NAME"),
     ],
 )
 def test_what_cannot_be_sampled_is_refused(tmp_path: Path, options: list[str], message: str) -> None:

@@ -49,7 +49,7 @@ def test_the_list_of_machines_has_a_row_a_node(monkeypatch: pytest.MonkeyPatch) 
 
 
 TRACE = Path(__file__).parents[1] / "golden" / "traces" / "qsort.trace"
-#: Each prints a table or a paragraph, and boots no guest. tests/guest/test_tables.py has those of a run.
+#: Each prints a table or a paragraph, and boots no guest. tests/guest/test_width_of_tables.py has others.
 PRINTING = (
     "bench bandwidth --machine 8468v-asic --node cxl --threads 1",
     "bench embedding --machine 8468v-asic --node cxl --threads 1",
