@@ -41,5 +41,9 @@ class Format(StrEnum):
 
 def other(document: Mapping[str, object], valid: Format) -> str | None:
     """What a document says that it is, where that is not what can be read; None: it can be read."""
-    said = document.get(KEY, valid.value)
+    return other_than(valid, document.get(KEY, valid.value))
+
+
+def other_than(valid: Format, said: object) -> str | None:
+    """Say what a format is, where it is not the one that can be read; None: it can be read."""
     return None if said == valid.value else f"its format is {said!r:.60}; valid: {valid.value!r}"

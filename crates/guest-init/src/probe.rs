@@ -5,8 +5,8 @@
 //!                                                   or, at the other function: MARKER end, kill
 //! ```
 //!
-//! A probe is of the file, so it is met in whichever process has the file mapped, a library's functions too. While the program is
-//! frozen nothing is timed: that the probe is taken out costs the region nothing. The other one stays until the end.
+//! The kernel lays a probe into the file. So it meets each process that maps the file, and functions of libraries, too. Nothing
+//! is timed while the program is frozen, so taking the first probe out costs the region nothing. The other one stays until the end.
 //!
 //! Source: perf_event_open(2); Linux 6.12 kernel/events/uprobes.c, kernel/events/core.c (`perf_uprobe`).
 

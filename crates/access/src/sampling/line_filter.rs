@@ -46,7 +46,7 @@ impl LineFilter {
         }
     }
 
-    /// Tell all anew: what was told is of another phase.
+    /// Forget all lines: they were told in another phase, so each is told again.
     #[cold]
     pub fn forget(&mut self) {
         self.told.fill(0);

@@ -31,7 +31,7 @@ class Folder:
     """The folder, open and locked."""
 
     def __init__(self, folder: Path, machine: Machine, topology: Topology) -> None:
-        """Make what is not there yet, without contents.
+        """Open the folder, and make the files that are missing. They are empty.
 
         Raises:
             BadRequest: it holds other partitions, another run has it, or it cannot be written.

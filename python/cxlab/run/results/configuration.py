@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from cxlab import file_format
 from cxlab.border import MachineFigures
 from cxlab.file_format import Format
 from cxlab.run.errors import NoRun
@@ -45,10 +46,10 @@ def read(folder: Path) -> Configuration:
     file = folder / FILE
     try:
         read = msgspec.json.decode(file.read_bytes(), type=Configuration)
-        if read.format == Format.CONFIG:
+        another = file_format.other_than(Format.CONFIG, read.format)
+        if another is None:
             return read
-        found = f"its format is {read.format!r:.60}"
-        raise NoRun(f"{file}: {found}; valid: {Format.CONFIG.value!r}. Run the program again")
+        raise NoRun(f"{file}: {another}. Run the program again")
     except OSError as error:
         raise NoRun(f"{file} cannot be read: {error.strerror}; valid: the folder of a run") from None
     except ValueError as error:

@@ -83,7 +83,7 @@ pub struct Die {
     number: u32,
     pub ftl: Ftl,
     busy: Option<Busy>,
-    /// when what it is doing ends; a wake before that is of an operation that was suspended
+    /// when its operation ends; a suspended operation wakes the die earlier, and that wake is ignored
     until: Time,
     suspended: Option<Suspended>,
     reads: VecDeque<Waiting>,
