@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from cxlab import model, output
 from cxlab.cli import cli as cxlab
 from cxlab.cli.machines import command as machines
+from cxlab.run.guest import artefacts
 from rich.console import Console
 
 
@@ -86,6 +87,8 @@ def test_lines_fit_80_columns(arguments: str, monkeypatch: pytest.MonkeyPatch, t
     done = CliRunner().invoke(cxlab, arguments.split())
     assert done.exit_code == 0, done.output
     assert done.stdout.strip()
-    too_long = [line for line in done.stdout.splitlines() if len(line) > 80]
+    # Whether CXLab's own folder has a long path must not decide.
+    shown = done.stdout.replace(f"{artefacts.FOLDER}/", "").splitlines()
+    too_long = [line for line in shown if len(line) > 80]
     assert [line for line in too_long if len(line.split()) > 1 and "#include" not in line] == []
     assert "\N{HORIZONTAL ELLIPSIS}" not in done.stdout
