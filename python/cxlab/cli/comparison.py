@@ -52,14 +52,9 @@ def show(columns: Sequence[Column], json_file: Path | None) -> None:
     for sentence in _sentences(columns):
         output.say(sentence, "  ")
     output.console().print(report.table(columns))
-    if any(None in _intervals(column) for column in report.document(columns)["columns"]):
+    if report.has_untold_parts(columns):
         output.say(
             "-: too few windows of the sample tell of this part. Run the whole program, or give --sample "
             "more windows (a smaller `every`).",
             "   ",
         )
-
-
-def _intervals(column: dict[str, Any]) -> list[Any]:
-    """Of the parts of a sampled column; a part that cannot be told has None."""
-    return list(column.get("because_intervals", {}).values())

@@ -52,6 +52,7 @@ from cxlab.run.request import Outcome, Request
 from cxlab.run.results import earlier, summary
 from cxlab.run.results.plot import over_time
 from cxlab.run.results.run_directory import RunDirectory
+from cxlab.run.results.series import ends_s
 
 #: Files that a run writes where the options say.
 WRITTEN = (files.JSON, files.RECORD, timeline.TIMELINE, plot.OPTION)
@@ -133,7 +134,7 @@ def write_results(
 def _draw(path: Path, request: Request, outcome: Outcome) -> None:
     """The run over time; a run that was cut short may lack it."""
     simulated = outcome.simulated
-    if simulated is None or simulated.series is None or not simulated.series["time_s"]:
+    if simulated is None or simulated.series is None or not ends_s(simulated.series):
         click.echo(f"cxlab: --plot {path}: not drawn, because the run has no series over time", err=True)
         return
     title = f"{request.machine.name}, {request.program.placement.text}"

@@ -164,6 +164,12 @@ def _intervals(first: Column, column: Column, slowdown: Slowdown) -> dict[str, A
     return {"because_intervals": {part: longer(first, column, part) for part in slowdown.because}}
 
 
+def has_untold_parts(columns: Sequence[Column]) -> bool:
+    """Whether too few windows tell of a part of a sampled column."""
+    found = (_intervals(columns[0], column, against(columns[0], column)) for column in columns)
+    return any(None in intervals.values() for one in found for intervals in one.values())
+
+
 def _nodes(result: RunResult) -> dict[str, Any]:
     """What each memory did."""
     return {name: _node(result, name) for name in result.nodes}

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from cxlab import file_format
 from cxlab.error import Code, InputError
 from cxlab.plan.quantity import Range, number_within
@@ -53,6 +56,17 @@ def is_bench(path: Path) -> bool:
 _KEYS = ("bench", "benchmark")
 
 
+class _Points(Struct, frozen=True):
+    """The points of a result's file, not checked yet."""
+
+    points: object
+
+    def those_to_read(self) -> list[dict[str, Any]]:
+        """Give the points that are objects."""
+        listed = self.points if isinstance(self.points, list) else []
+        return [point for point in listed if isinstance(point, dict)]
+
+
 def read_bench(path: Path) -> BenchResult:
     """Read a result. Raises `InputError`."""
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -60,8 +74,7 @@ def read_bench(path: Path) -> BenchResult:
     if another is not None:
         raise InputError(Code.UNREADABLE, str(path), another, "a result of this version")
     kind = str(document.get("bench", document.get("benchmark")))
-    listed = document["points"]
-    points = [point for point in listed if isinstance(point, dict)] if isinstance(listed, list) else []
+    points = msgspec.convert(document, type=_Points).those_to_read()
     match kind:
         case "bandwidth" | "loaded-latency" | "mess":
             throughput, unit = max(_figures(path, points, "bandwidth_mb_s")), BYTES_UNIT

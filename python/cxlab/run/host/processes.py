@@ -21,6 +21,7 @@ from cxlab.run.errors import CheckpointRefused, SavedBootDamaged, Stalled
 from cxlab.run.guest import artefacts
 from cxlab.run.guest import protocol as guest
 from cxlab.run.host import (
+    answer,
     checkpointing,
     early_end,
     memory_file,
@@ -354,7 +355,7 @@ class Processes:
         """The model's results, as far as they go; None without detail."""
         if self.model is None:
             return None
-        whole = memory_file.last_json(self.model_result).get("summary")
+        whole = answer.of(self.model_result).summary
         return self.directory.read_partial_summary() if whole is None else model.run_result(whole)
 
     def peak_bytes(self) -> int:

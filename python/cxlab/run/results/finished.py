@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from cxlab import file_format
+from cxlab import file_format, model
 from cxlab.border import Part, RunResult
 from cxlab.run.errors import NoRun
 
@@ -42,6 +43,30 @@ class Finished:
         except msgspec.ValidationError as error:
             where = self.folder / "statistics.json"
             raise NoRun(f"{where} is of another CXLab ({error}); run the program again") from None
+
+
+class ReplayNames(Struct, frozen=True):
+    """What a replay's file has beside the model's results."""
+
+    machine: str
+    #: as the command line has it; None: the pages are where they were recorded
+    placement: str | None
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What `cxlab replay --json` has written."""
+
+    result: RunResult
+    machine: str
+    placement: str | None
+
+
+def of_replay(file: Path) -> Replayed:
+    """Read the file of a replay that this CXLab has just made."""
+    document = json.loads(file.read_bytes())
+    names = msgspec.convert(document, type=ReplayNames)
+    return Replayed(model.run_result(document), names.machine, names.placement)
 
 
 def read(folder: Path) -> Finished:
