@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// What a dying controller's guardian needs at most to put the weights back.
 const PATIENCE: Duration = Duration::from_millis(1000);
 
-/// Where the lock and the journal live.
+/// Folder of the lock and the journal.
 pub fn directory(root: &Root) -> PathBuf {
     root.path("run/cxlab-caption")
 }
@@ -46,7 +46,7 @@ impl Lock {
         Ok(Lock { file })
     }
 
-    /// The same lock for the guardian.
+    /// Shares this lock with the guardian.
     pub fn share(&self) -> std::io::Result<File> {
         self.file.try_clone()
     }

@@ -41,7 +41,7 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// As it stands now.
+    /// Reads an attribute as it stands now.
     pub fn current(path: PathBuf) -> Result<Attribute> {
         let content = read(&path)?;
         Ok(Attribute { path, content })

@@ -98,7 +98,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// As the machine has it; `ddr` and `cxl` are what the user named. CAP030 on a machine with one node.
+    /// Finds the nodes of the machine. `ddr` and `cxl` are those that the user named. Fails with CAP030 on a machine
+    /// with one node.
     pub fn detect(root: &Root, ddr: Option<NodeSet>, cxl: Option<NodeSet>) -> Result<Topology> {
         let memory: NodeSet = root.read(format!("{NODES}/has_memory"))?.parse()?;
         if let (1, Some(only)) = (memory.len(), memory.iter().next()) {

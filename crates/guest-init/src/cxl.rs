@@ -26,7 +26,7 @@ use crate::tree;
 const DEVICES: &str = "/sys/bus/cxl/devices";
 const DAX_DEVICES: &str = "/sys/bus/dax/devices";
 
-/// Who manages the memory of a region.
+/// Whether Linux or an application manages the memory of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Managed {
@@ -69,7 +69,8 @@ impl Plan {
         }
     }
 
-    /// The same in each run, so that a region has its name again. The last digits are the window's number.
+    /// Identifier of a region. It is the same in each run, so that the region keeps its name. Its last digits are the
+    /// window's number.
     fn uuid(&self) -> String {
         format!("c8c51ab0-0000-4000-8000-{:012x}", self.window)
     }

@@ -205,7 +205,7 @@ impl HostFiles {
         Ok(data)
     }
 
-    /// Where it stands among those that are open.
+    /// Opens a file. Returns its place among the open files.
     fn open(&mut self, node: u64) -> std::result::Result<usize, Errno> {
         let known = self.node(node)?;
         let file = self.opened(&known.path, OFlag::O_RDONLY)?;

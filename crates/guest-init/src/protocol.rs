@@ -155,7 +155,7 @@ pub struct Start {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Stdin {
     Null,
-    /// The same file as the host's standard input, at the same offset [bytes].
+    /// The file that is the host's standard input, at its offset [bytes].
     File {
         path: ByteString,
         offset: u64,

@@ -5,9 +5,9 @@
 //!   | header | reserved | structure | structure | ...      structure = type u8, length u8, body
 //! ```
 //!
-//! Source: ACPI 6.5, section 5.2.16 (table) and 5.2.16.2 (memory affinity structure, type 1, 40 bytes).
-//! Not read: processor, GIC and generic-initiator affinities. Linux numbers nodes in the order in which it meets proximity
-//! domains; QEMU emits them in ascending order from 0, so the two numbers are the same here.
+//! Source: ACPI 6.5, section 5.2.16 (table) and 5.2.16.2 (memory affinity structure, type 1, 40 bytes). Not read:
+//! processor, GIC and generic-initiator affinities. Linux numbers nodes in the order in which it meets proximity
+//! domains. QEMU emits them in ascending order from 0. So the two numbers are the same here.
 
 use std::collections::BTreeMap;
 

@@ -63,7 +63,7 @@ impl<W: Copy> Credits<W> {
         self.total - self.free
     }
 
-    /// Who is next.
+    /// The waiter that is next.
     #[must_use]
     pub fn first_waiter(&self) -> Option<W> {
         self.waiters.front().copied()

@@ -39,7 +39,7 @@ impl<W> Slots<W> {
         self.free.pop_front().map(|free| free.max(at))
     }
 
-    /// Who found none waits.
+    /// Adds a waiter that found no free slot.
     pub fn wait(&mut self, waiter: W) {
         self.waits += 1;
         self.waiting.push_back(waiter);

@@ -1,4 +1,4 @@
-//! Synthetic applications: programs whose law of access is stated, over lines of an address space.
+//! Synthetic applications: programs with a stated law of access to the lines of an address space.
 //!
 //! ```text
 //!   key_value     YCSB's mixes over a store of records, Zipfian, latest or uniform; arrivals or back to back

@@ -8,10 +8,10 @@
 //! QEMU asks the accelerator's class for the time; `accelerator.rs` puts the three functions of this file there. Time
 //! never runs backwards: what was once shown is a floor for all that follows.
 //!
-//! QEMU's main loop runs timers, too, whenever it happens to wake, and sleeps until the next is due: a microsecond of the
-//! guest's time passes for it in a microsecond of the host's, so that it would wake all the time, for nothing. It is
-//! shown a time a second behind the one up to which the vCPU has run timers: each rings at its own place in the
-//! program, the same in every run, and the main loop sleeps.
+//! QEMU's main loop runs timers too, whenever it happens to wake, and sleeps until the next is due. It takes a
+//! microsecond of the guest's time for one of the host's. So it would wake all the time, for nothing. The plugin
+//! shows it a time that is a second behind the one up to which the vCPU has run timers. So each timer rings at the
+//! same place of the program in every run, and the main loop sleeps.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -100,7 +100,8 @@ pub fn begin_to_move_state(ps: u64) {
     STATE_MOVES.store(true, Release);
 }
 
-/// Begin to count to the next look at the timers: the phase of a guest whose state was loaded is that of one that has booted.
+/// Begins to count to the next look at the timers. So a guest whose state was loaded has the same phase as one that
+/// has booted.
 pub fn restart_looks() {
     for vcpu in 0..turns::vcpus() {
         // SAFETY: a counter of ours.

@@ -4,8 +4,8 @@
 //!   marker --> ring --> model --a line--> socket --> QEMU --> the port's receive queue --> interrupt
 //!     '------ the vCPU waits here, until the queue shows that the line is in -------------'
 //! ```
-//! The interrupt is raised before the vCPU goes on and taken at its next block: at the same place in every run, and at the
-//! cost that a message in memory has. Outside of detail the model sees nothing, and nobody answers.
+//! The interrupt is raised before the vCPU goes on, and taken at its next block. That is the same place in every run.
+//! It costs what a message in memory costs. Outside of detail the model sees nothing, and nobody answers.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

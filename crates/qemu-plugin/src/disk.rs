@@ -148,7 +148,8 @@ pub fn take() -> Vec<Asked> {
     DISK.get().map_or_else(Vec::new, Disk::take)
 }
 
-/// The same where nothing is timed: how many requests there were; all are answered. The caller does not hold the big lock.
+/// Answers all requests of the drive where nothing is timed. Returns how many there were. The caller does not hold
+/// the big lock.
 pub fn serve_at_once() -> u64 {
     let asked = take().len() as u64;
     if asked > 0 {

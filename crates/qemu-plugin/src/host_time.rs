@@ -1,4 +1,4 @@
-//! The host's time, of which a vCPU must see nothing: QEMU sizes a vCPU's TLB by how many entries were used in the last 100 ms.
+//! Hides the host's time from vCPUs. QEMU sizes a vCPU's TLB by how many entries were used in the last 100 ms.
 //!
 //! ```text
 //!   tlb_flush --> tlb_mmu_resize_locked --> gettimeofday      in QEMU's table of imports: ours

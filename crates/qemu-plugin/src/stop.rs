@@ -57,7 +57,7 @@ pub fn is_over(vcpu: usize) {
     wait();
 }
 
-/// The same where all vCPUs are idle: the request wakes one of them.
+/// Asks for the end of the run while all vCPUs are idle: the request wakes one of them.
 pub fn is_over_idle(lock: &BigLock) {
     end_program();
     qemu::run_exclusively(turns::speaker(), flush);

@@ -65,7 +65,7 @@ impl Progress {
         self.position
     }
 
-    /// Where the schedule is in time: the run has come to this position. The phase that begins here, if one does.
+    /// Advances the schedule to this position of the run. Returns the phase that begins here, if one does.
     pub fn reach(&mut self, position: u64) -> Option<Phase> {
         self.position = self.position.max(position);
         if self.position >= self.ends { self.next() } else { None }
@@ -183,7 +183,7 @@ mod tests {
             assert_eq!(phase, schedule.at(position).0);
         }
         assert!(spans[Phase::Measured as usize].abs_diff(2000) <= 300, "{spans:?}");
-        // Of a run that jumps over windows the phase is the one where it lands.
+        // If a run jumps over windows, its phase is the one where it lands.
         progress.reach(200_000);
         assert_eq!((progress.phase(), progress.position()), (schedule.at(200_000).0, 200_000));
     }

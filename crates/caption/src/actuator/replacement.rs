@@ -4,10 +4,9 @@
 //!   /proc/PID/smaps -> private anonymous ranges -> units -> a cursor goes round, some hundred units at a time:
 //!     locate -> how many units should be on CXL? -> move the difference, evenly spaced
 //! ```
-//! A unit is a page; where a range holds huge pages it is 2 MiB, because the kernel moves a huge page whole: asked for half
-//! of its pages it would move all of them, and back again at the next round [seen on 6.12].
-//! Does not model: huge pages of other sizes, pages shared by processes.
-//! Source: man 2 move_pages, man 5 proc_pid_maps.
+//! A unit is a page. In a range with huge pages it is 2 MiB, because the kernel moves a huge page whole. If asked for
+//! half of its pages, it would move all of them, and back again at the next round [seen on 6.12]. Does not model:
+//! huge pages of other sizes, pages shared by processes. Source: man 2 move_pages, man 5 proc_pid_maps.
 
 use crate::error::{Error, Result};
 use crate::mempolicy::{self, PageStatus};

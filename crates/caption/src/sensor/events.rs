@@ -50,7 +50,7 @@ pub enum Role {
 #[serde(deny_unknown_fields)]
 pub struct Event {
     pub role: Role,
-    /// As the vendor names it.
+    /// The vendor's name of the event.
     pub name: String,
     pub pmu: String,
     /// Format field to value.
@@ -89,7 +89,7 @@ pub fn tables() -> Result<Vec<Table>> {
     Ok(tables.table)
 }
 
-/// Who this processor says it is.
+/// Vendor, family and model that the processor reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessorId {
     pub vendor: String,

@@ -46,8 +46,9 @@ pub struct AdaptiveSpec {
 }
 
 impl AdaptiveSpec {
-    /// Resolution 2 %: below it, neighbouring integer weights are hardly further apart (see `weights`). Change 5 %: which pages
-    /// are on which side is another at each visit of a share, and a stream's throughput with it (3.7 % seen in the guest).
+    /// Resolution 2 %: below it, neighbouring integer weights are hardly further apart (see `weights`). Change 5 %:
+    /// at each visit of a share, other pages are on each side. This changes a stream's throughput (3.7 % seen in the
+    /// guest).
     pub const USUAL: AdaptiveSpec = AdaptiveSpec {
         start: CxlShare::DDR_ONLY,
         bounds: ShareBounds::ALL,
@@ -90,7 +91,7 @@ enum Phase {
 /// A trial that seemed better within doubt.
 #[derive(Clone, Copy, Debug)]
 struct Doubtful {
-    /// Where it is.
+    /// Its current share.
     share: CxlShare,
     /// Mean of its periods so far.
     seen: Pooled,

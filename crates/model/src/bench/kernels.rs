@@ -1,4 +1,4 @@
-//! The kernels: what a latency thread, a load thread, STREAM and memo do.
+//! The kernels of the bench: a latency thread, a load thread, STREAM and memo.
 
 use cxlab_kernel::{Bytes, Stream, Time};
 
@@ -236,11 +236,12 @@ impl Triad {
 ///   pause at random | clflush x 16 | fence | clock | 16 accesses back to back | fence | clock
 /// ```
 ///
-/// The paper's own source (ece-fast-lab/cxl_type3_tests, memo_ae/src) draws its 16 lines in 64 KiB and flushes all of these,
-/// which on scattered pages of 4 KiB is as here; it counts the clock's and the fences' own cycles, here nobody does.
+/// The paper's own source (ece-fast-lab/cxl_type3_tests, memo_ae/src) draws its 16 lines in 64 KiB and flushes all of
+/// these. On scattered pages of 4 KiB that is the same as here. The paper's source counts the cycles of the clock and
+/// of the fences, and this kernel does not.
 ///
-/// The flushes find nothing in the caches. Without the pause batches fall into step with the memory's refreshes: one
-/// that waits for a refresh ends with it, and so the next one meets the next refresh.
+/// The flushes find nothing in the caches. Without the pause, batches fall into step with the memory's refreshes. A
+/// batch that waits for a refresh ends with it. So the next batch meets the next refresh.
 #[derive(Clone, Debug)]
 pub struct Memo {
     buffer: Buffer,

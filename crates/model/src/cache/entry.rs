@@ -1,4 +1,4 @@
-//! An entry of a set: a line's number, what is known of its copy, and what the replacement policy remembers.
+//! An entry of a set holds a line's number, the state of its copy, and the replacement policy's state.
 //!
 //! ```text
 //!   63 ............ 8 | 7 ... 4 | 3 2           | 1      | 0

@@ -1,4 +1,4 @@
-//! Reference: what touches a line, as a replacement policy sees it.
+//! A reference says what touches a line, as a replacement policy sees it.
 //!
 //! ```text
 //!   instruction -> core -> L1, L2 -> Request -> LLC        each look-up and each fill names the reference that asks for the line

@@ -1,4 +1,4 @@
-//! Sets by hand: policies, the closed form of LRU, the example that SRRIP's paper prints.
+//! Tests of sets by hand: policies, the closed form of LRU, and the example that SRRIP's paper prints.
 
 use super::*;
 use crate::addr::LINE_BYTES;

@@ -1,4 +1,4 @@
-//! Kernel work: what a core has still to do in the kernel before its program goes on.
+//! Kernel work is what a core has still to do in the kernel before its program goes on.
 
 use cxlab_kernel::Time;
 

@@ -41,7 +41,7 @@ use crate::summary::Windows;
 pub trait RecordSource {
     /// The next record's words; `None` when nothing more will come.
     fn words(&mut self) -> Result<Option<Words>, ModelError>;
-    /// The same without waiting for them.
+    /// Reads the next words without waiting for them.
     fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError>;
     /// The drive has done the request of this number: the next answer says so.
     fn drive_done(&mut self, number: u32);

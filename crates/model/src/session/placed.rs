@@ -6,9 +6,10 @@
 //! ```
 //!
 //! A frame keeps its offset in the node, so rows and channels of the memory see the same pattern. Frames that make up
-//! a huge page go together, as Linux interleaves them (mm/mempolicy.c, Linux 6.12). Kernel accesses to a program's frames
-//! follow them: clearing, copies. Not modelled: what the kernel allocates for the program, page tables and files' pages, stays
-//! where it was recorded; a frame that changed hands within the run is a program's from the first.
+//! a huge page go together, as Linux interleaves them (mm/mempolicy.c, Linux 6.12). Kernel accesses to a program's
+//! frames follow them: clearing, copies. Not modelled: what the kernel allocates for the program, page tables and
+//! files' pages, stays where it was recorded. If a frame changed hands within the run, it counts as the program's
+//! from the start.
 
 use std::path::Path;
 

@@ -100,7 +100,7 @@ impl Reader {
         self.came
     }
 
-    /// Of these, records that were used.
+    /// Records that were used, of those that came.
     pub(super) fn used(&self) -> u64 {
         self.came - self.inbox.len() as u64
     }
@@ -153,7 +153,7 @@ impl Reader {
         self.came -= 1;
         self.bounds -= 1;
         if let Some(place) = &mut self.at {
-            // What comes now is told anew.
+            // The next records are told anew.
             place.plain_until = 0;
         }
         true
@@ -377,7 +377,7 @@ fn take_accesses(
     }
 }
 
-/// Where the branch at the end of a block went: to the block that is entered next. An interrupt from the program into the
+/// Target of the branch at the end of a block: the block that is entered next. An interrupt from the program into the
 /// kernel looks like a branch and is none.
 #[inline]
 fn where_to(block: &Block, blocks: &Blocks<Arc<Block>>, next: Words) -> Option<Outcome> {

@@ -5,8 +5,9 @@
 //!   instructions, idle, I/O: known        simulated time = busy + idle + I/O
 //! ```
 //!
-//! Of several cores, windows lie on an axis of about their common time (qemu-plugin/src/stream/axis.rs). Known is only the
-//! time in which all are idle together. A core that waits for another, or for a device, is a part of the windows' time.
+//! Windows of several cores lie on an axis of about their common time (qemu-plugin/src/stream/axis.rs). Known is only
+//! the time in which all are idle together. A core that waits for another, or for a device, is a part of the windows'
+//! time.
 //!
 //! Any figure is a function of the windows' sums; leaving out one window at a time tells how much it varies
 //! (`intervals.rs`). Source: W. Cochran, Sampling Techniques, 3rd ed., ch. 6 (ratio estimates) and 8 (systematic samples).
@@ -87,7 +88,7 @@ impl Windows {
         }
     }
 
-    /// Of the windows so far, but for the one that is open, these are kept.
+    /// Keeps these of the windows so far. The open window always stays.
     pub fn keep(&mut self, keep: Keep) {
         if keep == Keep::All {
             return;

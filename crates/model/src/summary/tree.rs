@@ -1,4 +1,4 @@
-//! Every statistic of a run, as the machine's parts have them: name, unit, description, value.
+//! Every statistic of a run by part of the machine, with name, unit, description and value.
 //!
 //! ```text
 //!   8468v-asic -- core0 -- user_instructions [instructions] 8,390,371  committed in user mode

@@ -1,4 +1,4 @@
-//! The whole of a sampled run, as its windows tell it: what was timed there stands for what was not.
+//! Estimates the whole of a sampled run from its windows. What was timed there stands for what was not.
 //!
 //! ```text
 //!   busy time of the whole = that of the windows x (length of the run / their length)      instructions, idle, I/O: known

@@ -1,4 +1,4 @@
-//! What a host file says of translation.
+//! The keys of translation in a host file.
 
 use schemars::JsonSchema;
 

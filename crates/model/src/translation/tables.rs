@@ -63,7 +63,7 @@ impl LaidTables {
         }
     }
 
-    /// Of each level from the lowest, the first byte after `base`; and behind them all.
+    /// First byte of each level after `base`, from the lowest level, then the first byte after all of them.
     fn starts(&self) -> impl Iterator<Item = u64> {
         let mut entries = self.pages;
         let levels = (0..self.reads()).map(move |_| {
@@ -114,7 +114,7 @@ impl LaidTables {
     }
 }
 
-/// Where the frames of a synthetic kernel's memory stand in its address space.
+/// Address space of a synthetic kernel: the place of each frame of its memory.
 #[derive(Clone, Debug)]
 pub struct AddressSpace {
     pub tables: LaidTables,

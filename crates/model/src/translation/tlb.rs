@@ -1,4 +1,4 @@
-//! The TLBs of a core, and what it knows of the tables above them.
+//! The TLBs of a core, and its caches of the upper page tables.
 
 use cxlab_kernel::Time;
 

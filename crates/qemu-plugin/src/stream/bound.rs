@@ -34,7 +34,7 @@ impl Bound {
         span_ps
     }
 
-    /// The same of a span that may end before.
+    /// Part of a span that passes before a bound ends the run. The span may end early, so nothing is counted.
     pub fn cut(&self, span_ps: u64, timed_ps: u64) -> u64 {
         let of_time = self.bounds.until_ps.map(|until_ps| until_ps.saturating_sub(timed_ps + self.untimed_ps));
         let of_idle = self.bounds.until_idle_ps.map(|until_ps| until_ps.saturating_sub(self.idle_ps));

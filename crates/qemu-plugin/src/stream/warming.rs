@@ -28,7 +28,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// Of a guest that no detail has told anything of: an instruction a nanosecond, as at boot.
+    /// Pace of a guest before its first detail: an instruction a nanosecond, as at boot.
     const FIRST: Pace = Pace { instructions: 1, ps: 1000 };
 
     fn time_ps(self, instructions: u64) -> u64 {
@@ -121,7 +121,7 @@ impl Warming {
         self.progress.as_ref().map(Progress::phase)
     }
 
-    /// Where the schedule is; 0 where there is none.
+    /// Position of the schedule. 0 if there is no schedule.
     pub fn position(&self) -> u64 {
         self.progress.as_ref().map_or(0, Progress::position)
     }
@@ -178,7 +178,7 @@ impl Warming {
         if self.several { self.untimed.passed_ps() } else { self.pace.time_ps(self.instructions) + self.stood_ps }
     }
 
-    /// A phase of warming of several vCPUs begins on this one, where the model has come to `model_ps`; the instructions of
+    /// A phase of warming of several vCPUs begins on this vCPU. The model has come to `model_ps`; the instructions of
     /// each took so long in the stretch of detail before [ps].
     pub fn begin_of_several(&mut self, vcpu: usize, model_ps: u64, busy_ps: impl Iterator<Item = u64>) {
         let stretch: Vec<_> = self.stretch.iter_mut().map(std::mem::take).zip(busy_ps).collect();
@@ -195,7 +195,7 @@ impl Warming {
         }
     }
 
-    /// Where the schedule of several vCPUs is [ns].
+    /// Position of the schedule of several vCPUs [ns].
     pub fn position_of_several(&self) -> u64 {
         self.axis.position()
     }

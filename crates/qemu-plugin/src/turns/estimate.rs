@@ -4,7 +4,8 @@
 //!   known |--- instructions x pace ---|--- PAUSEs, devices: known times ---| here
 //! ```
 //!
-//! The model's word is the answer to a sync point or a clock read, or, where an answer is put off, how far it has come.
+//! The model's word is the answer to a sync point or a clock read. If an answer is put off, it is how far the model
+//! has come.
 
 use cxlab_access::record::PAUSE_PS;
 

@@ -17,14 +17,15 @@ use cxlab_access::record::PAUSE_PS;
 use super::SPIN;
 use crate::qemu::{self, Cpu};
 
-/// How far a vCPU may be ahead of the one most behind [ps]: of two that wait for each other without PAUSE or a sleep, one
-/// waits so much too long. Of 10 us a barrier of two threads made 1.5 times the time of detail (tests/programs/crew.c).
+/// Greatest lead of a vCPU over the one most behind [ps]. If two wait for each other without PAUSE or a sleep, one
+/// waits so much too long. Of 10 us a barrier of two threads made 1.5 times the time of detail
+/// (tests/programs/crew.c).
 const SLICE_PS: u64 = 2_000_000;
 
 /// Bits of the vCPUs that wait for an interrupt, and of those that have got one since the running one's turn began.
 static ASLEEP: AtomicUsize = AtomicUsize::new(0);
 static WOKEN: AtomicUsize = AtomicUsize::new(0);
-/// Who runs where nothing is timed.
+/// The vCPU that runs while nothing is timed.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 /// It waits for an interrupt.

@@ -1,4 +1,4 @@
-//! Definitions: what a stream tells once, blocks with their code and pages with their walks.
+//! Definitions are what a stream tells once: blocks with their code, and pages with their walks.
 //!
 //! They come in the order of their ids, each before it is named.
 

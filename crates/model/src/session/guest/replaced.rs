@@ -1,4 +1,4 @@
-//! Pages that others have replaced: the machine drops them when nothing names them any more.
+//! Tracks pages that others have replaced. The machine drops them when nothing names them any more.
 //!
 //! ```text
 //!   page 9 replaces page 4:  records read before may name 4 --used--> steps --dispatched--> rows --committed--> 4 is dropped
