@@ -1,4 +1,4 @@
-"""Single figures of papers, and what a bench says to each: the rows of validation/points.toml.
+"""Single figures of papers beside the bench's: the rows of validation/points.toml.
 
 A row names what to run as `cxlab bench` would, and which number of it is meant; with `over`, a second run
 that the first is a ratio to, or a difference from.

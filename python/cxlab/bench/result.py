@@ -37,7 +37,7 @@ class Result:
 
     @property
     def values(self) -> Sequence[Any]:
-        """What varies, at each point."""
+        """Values of what varies, one for each point."""
         return [None] * len(self.points) if self.varied is None else self.varied[1]
 
     def documents(self) -> list[dict[str, Any]]:
@@ -104,7 +104,7 @@ def spread_table(result: Result, seeds: int) -> Table:
 
 
 def stages_table(point: BenchPoint) -> Table:
-    """Where a load's time goes."""
+    """Make a table of a load's time by stage."""
     shown = table(("stage", "mean"), title="where a load's time goes")
     for stage, mean in point.stages_ns.items():
         shown.add_row(stage, f"{mean:.1f} ns")

@@ -16,7 +16,7 @@ from cxlab.border import BenchPoint
 
 
 class Varied(Struct, frozen=True):
-    """What can vary from point to point. A point without the key has it unset."""
+    """Settings that can vary from point to point. A point without the key has it unset."""
 
     mix: str | UnsetType = UNSET
     kernel: str | UnsetType = UNSET

@@ -41,7 +41,7 @@ INSTRUCTIONS: dict[str, tuple[str, Store]] = {
 
 
 class Kind(enum.Enum):
-    """What was measured."""
+    """The kind of a measurement."""
 
     LATENCY = "latency"
     LOADED_LATENCY = "loaded-latency"
@@ -86,7 +86,7 @@ class Series:
 
     @property
     def node(self) -> str:
-        """Where all of the memory is; the first node of an interleave."""
+        """Node of all the memory; the first node of an interleave."""
         return self.workload.placement.shares[0][0]
 
     @property
@@ -101,7 +101,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Told:
-    """What the caller says where a file does not."""
+    """Settings that the caller gives if a file does not."""
 
     node: str | None
     threads: int | None
@@ -166,7 +166,7 @@ def _of_csv(text: str, nodes: Collection[str]) -> list[Series]:
 
 
 def _figure(column: str, figure: float) -> float:
-    """What can have been measured. Raises `ValueError` for anything else, NaN among it."""
+    """Check that a figure can have been measured. Raises `ValueError` if not, as for NaN."""
     least, most = FIGURES[column]
     if not least <= figure <= most:
         raise ValueError(f"{column} is {figure!r:.40}, which is not from {least:g} to {most:g}")
@@ -213,7 +213,7 @@ class File(Load, frozen=True):
 
     @property
     def load(self) -> Load:
-        """What holds for all points."""
+        """The load of all points."""
         return self if self.settings is None else self.settings
 
 

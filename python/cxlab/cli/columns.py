@@ -1,4 +1,4 @@
-"""The columns of `cxlab compare`: which machine and placement each is, and a run of the program for each.
+"""The columns of `cxlab compare`: a machine, a placement and a run of the program for each.
 
 ::
 
@@ -149,7 +149,7 @@ def _label(policy: tuple[str, str]) -> str:
 
 @dataclass(frozen=True)
 class _Measurement:
-    """What all columns have in common."""
+    """Settings that all columns have in common."""
 
     given: Given
     program: tuple[str, ...]

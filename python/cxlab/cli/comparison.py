@@ -1,4 +1,4 @@
-"""What `cxlab compare` and `cxlab diff` print: a sentence for each column, one table, and perhaps JSON."""
+"""Output of `cxlab compare` and `cxlab diff`: a sentence for each column, one table, and perhaps JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _nodes_in_use(results: Sequence[RunResult]) -> list[str]:
 
 
 def document(columns: Sequence[Column]) -> dict[str, Any]:
-    """What `--json` writes."""
+    """Make the document that `--json` writes."""
     return {"sentences": _sentences(columns), **report.document(columns)}
 
 

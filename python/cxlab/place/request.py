@@ -1,4 +1,4 @@
-"""What a study is asked to do: applications, where their pages are, what moves them."""
+"""The request for a study: applications, the placement of their pages, and what moves them."""
 
 from __future__ import annotations
 

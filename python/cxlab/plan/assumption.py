@@ -1,7 +1,7 @@
 """An assumption: one input with its interval, its valid range, and where it came from and when.
 
 Every number that reaches a result is an `Assumption`, so the list that the output prints is complete by
-construction: results are functions of nothing else.
+construction. Results are functions of nothing else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Origin(Enum):
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where an assumption came from."""
+    """The source of an assumption."""
 
     origin: Origin
     source: str  # document, option or directory

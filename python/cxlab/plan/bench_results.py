@@ -1,4 +1,5 @@
-"""Throughput from results of `cxlab bench`, simulated or `--host`: the work is a byte moved, or a load.
+"""Reads throughput from results of `cxlab bench`, simulated or `--host`. The unit of work is a byte moved,
+or a load.
 
     bandwidth, loaded-latency, mess    bytes read and written at full load, the highest of the points
     stream                             triad, bytes as STREAM counts them
@@ -35,7 +36,7 @@ KINDS = "bandwidth, loaded-latency, mess, stream, latency"
 
 @dataclass(frozen=True)
 class BenchResult:
-    """What a result says of the speed of one placement."""
+    """The speed of one placement, from a result."""
 
     #: as the bench calls it; a real node's number
     node: str

@@ -40,7 +40,7 @@ from cxlab.plan.server import ServerDesign, bill
 
 @dataclass(frozen=True)
 class Demand:
-    """What one application asks of the fleet, at given values."""
+    """Demand of one application on the fleet, at given values."""
 
     name: str
     weight: float  # part of the instances, all demands add up to 1
@@ -63,7 +63,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where an application's footprint is, and what that costs it."""
+    """Placement of an application's footprint, and its slow-down."""
 
     name: str
     dram: float  # fraction of the footprint

@@ -1,4 +1,4 @@
-"""What a study leaves behind: rows of CSV, parts of the JSON, and the assumptions for people."""
+"""Output of a study: rows of CSV, parts of the JSON, and the assumptions for people."""
 
 from __future__ import annotations
 

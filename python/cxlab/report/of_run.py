@@ -65,7 +65,7 @@ def _time(result: RunResult) -> str:
 
 def _memory(nodes: Mapping[str, NodeSummary], sampling: Sampling | None) -> Facts:
     def cell(name: str, terms: Sequence[Term], value: float | None) -> Cell:
-        """Of a sampled run with its interval."""
+        """Return a figure's cell. In a sampled run it has an interval."""
         if value is None or sampling is None:
             return None if value is None else float(f"{value:.4g}")
         of_node = [Term(f"nodes.{name}.{term.path}", term.factor) for term in terms]

@@ -181,7 +181,8 @@ def _curves(folder: Path) -> Iterator[Chart]:
 
 
 def _silicon(machine: str, placed: str) -> Iterator[Series]:
-    """What validation/points.toml has of this machine and node for reads: idle latency, peak on the axis."""
+    """Return silicon's idle latency and peak of this machine and node for reads, from
+    validation/points.toml."""
     for row in figures.shipped():
         have = row.settings
         plain = not any(key in have for key in ("over", "memo", "stream", "size", "mixes"))

@@ -33,7 +33,7 @@ SUBMITTED = "slurm.json"
 
 
 def execute_all(lines: Sequence[str]) -> list[str]:
-    """What a task does: each run's answer."""
+    """Execute the runs of a task. Returns each run's answer."""
     return [worker.execute(line) for line in lines]
 
 
@@ -128,7 +128,7 @@ def _failures(job: Any, chunk: Sequence[Run]) -> dict[str, str]:
 
 
 class Submitted(Struct, frozen=True):
-    """What DIR/slurm.json holds."""
+    """Content of DIR/slurm.json."""
 
     #: Slurm's own ids
     tasks: list[str]

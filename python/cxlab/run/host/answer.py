@@ -21,7 +21,7 @@ class Refusal(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What the process left. At most one of the two is there."""
+    """The answer of the process. At most one of the two is there."""
 
     error: Refusal | None = None
     #: a `RunResult`, not yet read

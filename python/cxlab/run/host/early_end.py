@@ -1,4 +1,4 @@
-"""Why a process ended before the program did, in words for the user."""
+"""Explains to the user why a process ended before the program did."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class Processes:
         return self.state
 
     def _saved_boot(self, command: qemu.Command, confinement: Confinement) -> saved_boot.State | None:
-        """Where Linux is up already, unless this machine has to boot."""
+        """Return the saved boot, unless this machine has to boot."""
         if not self.request.saved_boot:
             return None
         try:
@@ -205,7 +205,7 @@ class Processes:
         )
 
     def _run(self, room: Room, stdin: guest.Input, terminal: tuple[int, int] | None) -> Path:
-        """What init is to run."""
+        """Make init's description of the run."""
         request = self.request
         if request.checkpoint is not None:
             self.run_file.write(checkpointing.start_file(request.checkpoint, request))
@@ -331,7 +331,7 @@ class Processes:
         return [process for process in (self.qemu, self.model) if process is not None]
 
     def named(self) -> dict[str, Process]:
-        """The same by what messages call them."""
+        """Return the processes by their names in messages."""
         both = (("QEMU", self.qemu), ("the model", self.model))
         return {name: process for name, process in both if process is not None}
 

@@ -1,4 +1,4 @@
-"""A recorded run, through the model once more: the same machine gives the same answers, bit for bit.
+"""Replays a recorded run through the model. The same machine gives the same answers, bit for bit.
 
 The model has a process of its own here too, so that ctrl-C is heard at any moment. It tells how far it has
 come through a pipe, a line at a time.
@@ -107,7 +107,7 @@ def run(
 
 
 def _summary(result: IO[bytes], said: IO[bytes], code: int) -> RunResult:
-    """What the model's process has left.
+    """Read the result of the model's process.
 
     Raises:
         ModelError: it refused the job.

@@ -17,7 +17,7 @@ from cxlab.run.errors import NoRun
 
 @dataclass(frozen=True)
 class Finished:
-    """What a run's folder holds."""
+    """Content of a run's folder."""
 
     folder: Path
     #: None: the run had no detail
@@ -46,7 +46,7 @@ class Finished:
 
 
 class ReplayNames(Struct, frozen=True):
-    """What a replay's file has beside the model's results."""
+    """Names that a replay's file has beside the model's results."""
 
     machine: str
     #: as the command line has it; None: the pages are where they were recorded
@@ -55,7 +55,7 @@ class ReplayNames(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Replayed:
-    """What `cxlab replay --json` has written."""
+    """Content of the file of `cxlab replay --json`."""
 
     result: RunResult
     machine: str
