@@ -1,7 +1,7 @@
 //! The words of a sampled run: its phases, and which of its windows are kept.
 
-/// How closely the model follows a stretch of a sampled run. A whole word, as [`Keep`] is: what holds both is copied in
-/// words, and a byte that is copied with others waits until they have all been written.
+/// How closely the model follows a stretch of a sampled run. It is a whole word, as [`Keep`] is, because what holds
+/// both is copied in words. A byte that is copied with others would wait until they have all been written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Phase {

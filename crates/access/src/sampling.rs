@@ -13,8 +13,8 @@
 //! megabyte. A window in a million instructions would hardly ever see that, or see nothing else. Not modelled:
 //! windows placed by phases of the program.
 //!
-//! A schedule that thins has at most so many windows: when the next one would begin, `every` doubles, and every second
-//! window so far is dropped. So a program of unknown length has between half of them and all of them.
+//! A schedule that thins has a greatest number of windows. When the next one would begin, `every` doubles, and every
+//! second window so far is dropped. So a program of unknown length has between half of them and all of them.
 
 mod line_filter;
 mod progress;

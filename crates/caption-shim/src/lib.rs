@@ -1,5 +1,5 @@
-//! Preloaded into one application, so that its new pages follow Caption's control file: the application's own ratio,
-//! without privilege, beside others with theirs.
+//! A library that is preloaded into one application, so that its new pages follow Caption's control file. The
+//! application has its own ratio, without privilege, beside others with theirs.
 //!
 //! ```text
 //!   LD_PRELOAD=libcxlab_caption_shim.so CXLAB_CAPTION_CONTROL=FILE program

@@ -1,4 +1,4 @@
-//! One controller at a time: flock(2) on a file that outlives no one.
+//! Allows one controller at a time, by flock(2) on a file. The kernel frees the lock when its holder ends.
 //!
 //! The lock belongs to the open file: the guardian, which inherits it, holds it until the weights are back.
 

@@ -1,4 +1,4 @@
-//! Which memory nodes are DDR and which are CXL.
+//! Finds which memory nodes are DDR and which are CXL.
 //!
 //! A CXL node is a node with memory and no processor. Memory on the package (HBM) looks the same: such machines name
 //! their nodes. Source: Documentation/ABI/stable/sysfs-devices-node (has_memory, has_cpu).

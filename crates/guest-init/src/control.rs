@@ -1,4 +1,4 @@
-//! The guest's end of what the host says: the run's file, and the control port with events out, requests in.
+//! The guest's end of the protocol: the run's file, and the control port, with events out and requests in.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};

@@ -1,4 +1,4 @@
-//! CXL regions: Linux's own driver is asked for a region over each window, and what it committed is read back.
+//! CXL regions. Init asks Linux's own driver for a region over each window, and reads back what it committed.
 //!
 //! ```text
 //!   root decoder (window) -- create_ram_region ---> region: ways, granularity, size

@@ -1,5 +1,5 @@
-//! What host and guest say to each other: the run is a file of the initramfs, all else goes over the port `cxlab.control`, one
-//! JSON object a line.
+//! The messages between host and guest. The run is a file of the initramfs. All else goes over the port
+//! `cxlab.control`, one JSON object a line.
 //!
 //! ```text
 //!   guest                                   host

@@ -1,4 +1,4 @@
-//! Which guest-physical addresses belong to which NUMA node: the ACPI System Resource Affinity Table.
+//! Reads which guest-physical addresses belong to which NUMA node, from the ACPI System Resource Affinity Table.
 //!
 //! ```text
 //!   0        36         48          48 + len

@@ -1,4 +1,4 @@
-//! The event queue: what happens next, totally ordered by (time, sequence).
+//! The event queue: events in a total order by (time, sequence).
 //!
 //! ```text
 //!   less than about 2 us ahead   wheel.rs, a slot of time each

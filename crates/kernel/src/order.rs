@@ -1,4 +1,4 @@
-//! The order of time: whoever finds it broken says so here, in every build, and the run fails at its end.
+//! The order of time. A part that finds it broken reports it here, in every build, and the run fails at its end.
 //!
 //! ```text
 //!   server, wire, a difference of times --violated--> count of this thread --broken--> the run's error

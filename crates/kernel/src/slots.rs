@@ -1,4 +1,4 @@
-//! Entries of a buffer whose return may be known ahead.
+//! Entries of a buffer. The time at which an entry returns may be known ahead.
 //!
 //! ```text
 //!   take --> [ entries ] --return known----> lent again from then on, without an event

@@ -1,5 +1,5 @@
-//! The moment when Linux is up, or a program is at its checkpoint. The machine stands still so that its state can be
-//! saved, or goes on from a loaded state.
+//! Stops the machine when Linux is up, or when a program is at its checkpoint, so that its state can be saved. A
+//! machine with a loaded state goes on from there.
 //!
 //! ```text
 //!   boot=save        kernel, init --> marker --> stand still; the supervisor has QEMU write the state, and ends it

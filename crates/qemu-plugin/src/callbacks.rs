@@ -1,4 +1,4 @@
-//! What QEMU calls where a vCPU executes: blocks, clock reads, halts, lines touched. Each tells the stream.
+//! Functions that QEMU calls when a vCPU executes: blocks, clock reads, halts, touched lines. Each tells the stream.
 //!
 //! Where several vCPUs take turns, a block may be left at its beginning, or before a clock read.
 

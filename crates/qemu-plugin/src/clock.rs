@@ -30,8 +30,9 @@ const PS_PER_SECOND: u128 = 1_000_000_000_000;
 /// How far behind the main loop's clock is: it sleeps for so long at least, unless something else wakes it [ps].
 const MAIN_LOOP_BEHIND: u64 = PS_PER_SECOND as u64;
 
-/// What PAUSE takes without detail [ps]: long, because to QEMU it is. With 37 ns each, a boot of 16 vCPUs took 36.2 s of the host's
-/// time, most of it to go round halted vCPUs; with this, 10.7 s (`cxlab run --detail off --cpus 16 -- cat /proc/uptime`).
+/// Time of PAUSE without detail [ps]. It is long, because PAUSE costs QEMU much. With 37 ns each, a boot of 16 vCPUs
+/// took 36.2 s of the host's time, most of it to go round halted vCPUs. With this value it took 10.7 s (`cxlab run
+/// --detail off --cpus 16 -- cat /proc/uptime`).
 const PAUSE_PS: u64 = 1_000_000;
 
 /// Instructions between two looks at the timers where there is no detail: 10 us at the usual step.

@@ -1,4 +1,4 @@
-//! What the QEMU that has loaded us exports: functions and variables, by their names.
+//! Finds the functions and variables that QEMU exports, by their names.
 
 use std::ffi::{CStr, c_char, c_void};
 

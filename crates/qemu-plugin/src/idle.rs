@@ -1,4 +1,4 @@
-//! Idling: a vCPU that waits for an interrupt jumps to the next timer instead of waiting for the host's clock.
+//! Idling: if a vCPU waits for an interrupt, it jumps to the next timer instead of waiting for the host's clock.
 //!
 //! ```text
 //!   vCPUs halt --> wake us --> [big lock] model settles --> request in flight? stand still, look again

@@ -1,4 +1,4 @@
-//! Poisoned lines of CXL memory: who reads one is told by a machine check, as on hardware.
+//! Poisoned lines of CXL memory. A read of one raises a machine check, as on hardware.
 //!
 //! ```text
 //!   window's RAM (priority 100)   ..........................

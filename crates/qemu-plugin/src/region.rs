@@ -1,7 +1,7 @@
 //! Regions of detail: between a marker that begins one and a marker that ends it, blocks tell the model.
 //!
-//! Instrumentation is laid at translation, so a change of detail throws all translations away
-//! (`tb_flush`, with the vCPU stopped): boot and set-up run nearly as fast as without a plugin.
+//! Instrumentation is laid at translation, so a change of detail throws all translations away (`tb_flush`, with the
+//! vCPU stopped). Boot and set-up run nearly as fast as without a plugin.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;

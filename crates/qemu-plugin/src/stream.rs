@@ -1,4 +1,4 @@
-//! The stream: what the guest does goes into the ring, what time it is comes back, in the phases of the run.
+//! The stream puts what the guest does into the ring, and takes the time from it, in the phases of the run.
 //!
 //! ```text
 //!   Stream = Feed (records and answers; sync points) + Warming (what passes where nothing is timed) + Bound (when it ends)

@@ -7,12 +7,12 @@
 //! ```
 //!
 //! Where a vCPU has come to is an estimate (`turns/estimate.rs`). A vCPU reads the clock only when it is the one most
-//! behind, by that estimate: what it reads is nobody's future. While one spins, known by its PAUSE, nobody runs ahead
-//! of anybody, whatever the skew: who waits looks again behind each PAUSE, and sees what others have done by then. To
-//! keep this rule, the plugin asks the model where the others are at each beginning and end of a turn. An estimate is
-//! wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of a block or before a
-//! clock read: QEMU's state is put back to that instruction (`cpu_loop_exit_restore`), and the main loop goes on to
-//! the next vCPU.
+//! behind, by that estimate: what it reads is nobody's future. While a vCPU spins, which its PAUSE tells, no vCPU
+//! runs ahead of another, whatever the skew. The one that waits looks again behind each PAUSE, and sees what others
+//! have done by then. To keep this rule, the plugin asks the model where the others are at each beginning and end of
+//! a turn. An estimate is wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of
+//! a block or before a clock read. QEMU's state is put back to that instruction (`cpu_loop_exit_restore`), and the
+//! main loop goes on to the next vCPU.
 
 mod estimate;
 pub mod untimed;

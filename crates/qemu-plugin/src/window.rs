@@ -1,4 +1,4 @@
-//! RAM over the CXL windows: what the guest keeps in CXL memory costs QEMU no more than what it keeps in DRAM.
+//! Lays RAM over the CXL windows, so QEMU accesses CXL memory as fast as DRAM.
 //!
 //! ```text
 //!   system memory  ..| DRAM |......| window 0 |.....      host physical addresses

@@ -7,9 +7,9 @@
       |  x x     | knee: 85 % of the curve's own peak
       +---------------------- bandwidth   its peak: fitted
 
-A point up to the knee is simulated at the inject delay that gives its bandwidth: load threads move 256 B, and
-the write-backs of ordinary stores, a delay (crates/model/src/bench/kernels.rs). What was measured beyond the
-knee is passed over.
+A point up to the knee is simulated at the inject delay that gives its bandwidth. Load threads move 256 B,
+and the write-backs of ordinary stores, in each delay (crates/model/src/bench/kernels.rs). What was measured
+beyond the knee is passed over.
 """
 
 from __future__ import annotations

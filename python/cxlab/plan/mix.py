@@ -15,9 +15,9 @@ same throughput: that is what slow memory costs. With one application, cores to 
 / N_baseline is the paper's server ratio. N D is made linear by a binary variable and a count for each
 design of which one is chosen.
 
-Solver: HiGHS by its own wheel `highspy` (MIT licence, kept by the HiGHS team, manylinux wheels, typed,
-needs numpy only and 12 MB; scipy.optimize.milp wraps the same solver in 113 MB, and PuLP's CBC is no longer
-developed).
+The solver is HiGHS by its own wheel `highspy` (MIT licence). The HiGHS team keeps it. It is typed, has
+manylinux wheels, and needs numpy only and 12 MB. scipy.optimize.milp wraps the same solver in 113 MB, and
+PuLP's CBC is no longer developed.
 
 Not modelled: packing of whole instances into servers, contention for bandwidth between applications, pools.
 """

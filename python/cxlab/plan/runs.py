@@ -9,7 +9,7 @@ R_d and R_c are throughput relative to a run with (almost) the whole working set
 simulated time and the work drops out. Two runs are taken to do the same work when their user instructions
 agree within 5 %.
 
-Without a slow run, R_d has to be typed; R_c then follows from the other two: R_c = R_d t_dram / t_cxl, with
+Without a slow run, R_d has to be typed. R_c then follows from the other two: R_c = R_d t_dram / t_cxl, with
 the interval of the times alone. Several runs of one tier give an interval: from the slowest against the
 fastest, nominal from the mean times.
 

@@ -1,4 +1,4 @@
-//! The ring's header: what both sides look at, each word on a cache line of its writer.
+//! The ring's header: words that both sides read, each on a cache line of its writer.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};

@@ -1,4 +1,5 @@
-//! The process at the other end: is it alive, and how to wait for it without burning a core for long.
+//! The process at the other end of the ring: whether it is alive, and how to wait for it without burning a core for
+//! long.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};

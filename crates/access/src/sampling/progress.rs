@@ -1,4 +1,4 @@
-//! How far a run has come in its schedule, and which phase begins there.
+//! Progress of a run in its schedule, and the phase that begins there.
 
 use super::schedule::Schedule;
 use crate::phase::{Keep, Phase};

@@ -11,10 +11,10 @@
 //! ```
 //! Against algorithm 1:
 //! - it compares with the best share seen, not with the period before, so one lucky or unlucky period does not turn it;
-//! - "better" means by more than `confidence` standard errors of the difference; the dead band follows the noise and has no
-//!   unit, so it holds for any model, machine and program;
-//! - a trial that seems better by more than `change`, but not beyond doubt, is repeated in turn with the base; a program with
-//!   phases is judged by several periods, a steady one by one;
+//! - "better" means by more than `confidence` standard errors of the difference. The dead band follows the noise and
+//!   has no unit, so it holds for any model, machine and program;
+//! - a trial that seems better by more than `change`, but not beyond doubt, is repeated in turn with the base. So
+//!   several periods judge a program with phases, and one a steady program;
 //! - it settles on the best share instead of circling round it, and reaches 0 % and 100 %;
 //! - the step grows while it wins, so a far optimum costs the logarithm of the distance;
 //! - a sudden change is told by the same share performing differently, not by a constant.

@@ -99,10 +99,10 @@ impl Kernel for Thread {
     }
 }
 
-/// The latency thread: each address comes from the line before. In Intel MLC it goes through its buffer block by block
-/// (`-D`, "random access range for latency thread", 4096): every other line of 512 KiB once, in an order that is random and
-/// the same for each block. Lines in between are left to the spatial prefetcher. In lat_mem_rd and in Mess every line of the
-/// buffer comes once, in a random order.
+/// The latency thread: each address comes from the line before. In Intel MLC it goes through its buffer block by
+/// block (`-D`, "random access range for latency thread", 4096). It reads every other line of 512 KiB once, in a
+/// random order that is the same for each block. Lines in between are left to the spatial prefetcher. In lat_mem_rd
+/// and in Mess every line of the buffer comes once, in a random order.
 #[derive(Clone, Debug)]
 pub struct Chase {
     buffer: Buffer,

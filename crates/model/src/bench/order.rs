@@ -1,5 +1,5 @@
-//! Orders in which a bench goes through an array: line by line, at random block by block as Intel MLC does, or at
-//! random all over it.
+//! Orders in which a bench goes through an array: line by line, by random blocks as in Intel MLC, or at random all
+//! over it.
 //!
 //! ```text
 //!   sequential   0 1 2 3 4 ...

@@ -2,8 +2,8 @@
 //!
 //! `wire_time` says where the time of flits on the wire stands. Latencies that were measured end to end contain the
 //! unloaded wire time of each message. `"within"` takes it off the receiving side's latency (the device's for M2S,
-//! the host's for S2M), so that the unloaded path is exactly the sum of the stated latencies, and queueing on the
-//! wire comes on top. `"on top"` adds the wire time to latencies that cover the logic only.
+//! the host's for S2M). So the unloaded path is exactly the sum of the stated latencies, and queueing on the wire
+//! comes on top. `"on top"` adds the wire time to latencies that cover the logic only.
 
 use cxlab_kernel::Time;
 use schemars::JsonSchema;

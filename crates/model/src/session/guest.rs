@@ -143,8 +143,8 @@ impl<S: RecordSource> Guest<S> {
         self.warming.instructions
     }
 
-    /// How long the machine has run: of a sampled run as its windows tell it; `None` if a part was not timed that none
-    /// stand for.
+    /// Time that the machine has run. Windows tell the time of a sampled run. `None` if no window stands for a part
+    /// that was not timed.
     #[must_use]
     pub fn elapsed(&self, machine: &Machine) -> Option<Time> {
         match &self.windows {

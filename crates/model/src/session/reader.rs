@@ -5,9 +5,9 @@
 //!   -> i0, i1, i2 with 2 lines, i3, i4, i5 with 1 line, i6, then block 9
 //! ```
 //!
-//! A fault ends a block in the middle, at the first instruction that had to touch memory and did not. An access to a device
-//! also ends its block: QEMU translates the instruction again, alone, without entering it as a block (`cpu_io_recompile`,
-//! CF_MEMI_ONLY), and continues behind it in another block.
+//! A fault ends a block in the middle, at the first instruction that had to touch memory and did not. An access to a
+//! device also ends its block. QEMU translates the instruction again, alone, without entering it as a block
+//! (`cpu_io_recompile`, CF_MEMI_ONLY), and continues behind it in another block.
 
 use std::sync::Arc;
 

@@ -31,8 +31,8 @@ const FEWEST: usize = 30;
 /// whole picoseconds.
 const UNTOLD: f64 = 1e-4;
 
-/// For each number of `estimate`, [low, high], and the names of those that too few windows tell of; `others` are the
-/// estimates with one window left out.
+/// Returns [low, high] for each number of `estimate`, and the names of those that too few windows tell of. `others`
+/// are the estimates with one window left out.
 pub fn intervals(estimate: &Value, others: &[Value]) -> (Value, Vec<String>) {
     let mut few = Vec::new();
     let tree = each_number(estimate, others, "", &mut |name, estimate, others| {

@@ -66,8 +66,8 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// A phase begins at a position of the schedule, `warmed` instructions (user, kernel) were not timed so far; in the
-    /// one before, where nothing was timed, all were idle for `idle`.
+    /// A phase begins at a position of the schedule. So far `warmed` instructions (user, kernel) were not timed. In
+    /// the phase before, if it was not timed, all cores were idle for `idle`.
     pub fn enter(&mut self, phase: Phase, position: u64, idle: Time, warmed: [u64; 2], machine: &Machine) {
         let here = Window { totals: Totals::of(machine), length: position, number: 0, all_idle: self.all_idle };
         if let Some(begun) = self.open.take() {

@@ -1,4 +1,4 @@
-//! The schedule's axis where there are several vCPUs: about their common time, and known whether anything is timed or not.
+//! The schedule's axis for several vCPUs. It is about their common time, and known whether or not anything is timed.
 //!
 //! ```text
 //!   each block:  position += instructions x mean pace of its vCPU x (time / work) of the last detail

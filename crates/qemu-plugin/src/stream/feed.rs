@@ -368,8 +368,8 @@ impl Feed {
         idle_ps
     }
 
-    /// No vCPU has anything to do before the guest's time `until_ps`, or before the drive has done something: how long that
-    /// is for the model [ps].
+    /// Tells the model that no vCPU has anything to do before the guest's time `until_ps`, or before the drive has
+    /// done something. Returns how long that is for the model [ps].
     pub fn rest(&mut self, until_ps: u64) -> u64 {
         let (until_ps, before_ps) = (until_ps - self.offset_ps, self.model_ps);
         let speaker = turns::speaker();

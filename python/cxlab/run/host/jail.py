@@ -11,9 +11,10 @@
       given paths  at their own names, read-only or writable, over all that
       Landlock     refuses once more what is not given, if the kernel has it: landlock.py
 
-bubblewrap makes it (bwrap(1), Debian's package ``bubblewrap``). An ordinary user's jail has a user namespace
-as well, where files of other users belong to ``nobody``. Root's has none: owners stay what they are, and root
-without capabilities reads what root owns, not what another user has closed to the group and to others.
+bubblewrap makes it (bwrap(1), Debian's package ``bubblewrap``). An ordinary user's jail has a user
+namespace as well, where files of other users belong to ``nobody``. Root's has none, so owners stay what
+they are. Root without capabilities reads what root owns, not what another user has closed to the group and
+to others.
 
 Not kept out: the CPU time that a process takes, and how much it writes where it may write.
 """

@@ -6,8 +6,9 @@
     every run:               QEMU -incoming state --> init reads what to run --> program
 
 KEY is a hash of all that the state depends on: QEMU, its command line, kernel, initramfs, plugin. The first
-run loads what it has saved, as all others do. What boots in every run: a machine with CXL devices, which QEMU
-10.0 does not save; with a disk for swap; with more memory than `MOST_MEMORY`, which QEMU reads to save it.
+run loads what it has saved, as all others do. Some machines boot in every run. QEMU 10.0 does not save a
+machine with CXL devices. Nor is one saved with a disk for swap, or with more memory than `MOST_MEMORY`,
+which QEMU reads to save it.
 """
 
 from __future__ import annotations

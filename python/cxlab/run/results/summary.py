@@ -1,7 +1,7 @@
 """The results of a run as a document (summary.json, ``--json FILE``), and its exit status.
 
 Beside the model's own part (``simulated_seconds``, ``instructions``, ``ipc``, ``nodes``, ``time``; absent
-with detail off) it says what ran, whether it ran to its end, and what that took on the host.
+with detail off) it has more. It says what ran, whether it ran to its end, and what that took on the host.
 """
 
 from __future__ import annotations
