@@ -155,7 +155,7 @@ impl App {
         }
     }
 
-    /// Of requests, from arrival to answer.
+    /// Latency of requests, from arrival to answer.
     #[must_use]
     pub fn latency(&self) -> Option<&Latency> {
         match self {

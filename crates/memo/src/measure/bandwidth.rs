@@ -59,7 +59,7 @@ pub struct Bandwidth {
     pub threads: Vec<usize>,
     pub works: Vec<Work>,
     pub patterns: Vec<Pattern>,
-    /// Of each thread.
+    /// Memory of each thread.
     pub size: Bytes,
     pub warm_up: Duration,
     pub window: Duration,

@@ -16,7 +16,7 @@
 use serde_json::{Map, Value, json};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Of the intervals.
+/// Confidence of the intervals.
 pub const CONFIDENCE: f64 = 0.95;
 /// An interval of 95 % errs in 6 % of samples at most where there are so many windows for their skewness squared (Cochran
 /// 2.15, equation 2.35).
