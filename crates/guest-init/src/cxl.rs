@@ -49,7 +49,7 @@ pub enum Partition {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// fixed memory window, which is root decoder decoder0.<window>
+    /// fixed memory window, which is root decoder `decoder0.<window>`
     window: u32,
     /// serial numbers of the devices, by position in the region
     serials: Vec<u64>,
