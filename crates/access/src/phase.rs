@@ -17,7 +17,7 @@ impl Phase {
     pub(crate) const ALL: [Phase; 3] = [Phase::Warming, Phase::Detailed, Phase::Measured];
 }
 
-/// Which of the windows so far a sampled run keeps.
+/// The windows so far that a sampled run keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Keep {

@@ -51,7 +51,7 @@ pub const PAUSE_PS: u64 = 36_800;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
-/// What happened next.
+/// The next event of a vCPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
     /// A block was translated at virtual address `pc`; `length` bytes of code follow [B]. If it is `alone`, QEMU has thrown all

@@ -84,7 +84,7 @@ impl Ring {
         Ok(Ring { map: NonNull::new(map.cast()).expect("mmap gives no null"), capacity })
     }
 
-    /// What both sides share beside the records.
+    /// Words that both sides share beside the records.
     #[must_use]
     pub fn header(&self) -> &Header {
         // SAFETY: the mapping holds a Header at its start, aligned to a page, for as long as self lives.

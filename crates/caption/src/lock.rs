@@ -10,7 +10,7 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What a dying controller's guardian needs at most to put the weights back.
+/// Longest time that a dying controller's guardian needs to put the weights back.
 const PATIENCE: Duration = Duration::from_millis(1000);
 
 /// Folder of the lock and the journal.

@@ -142,7 +142,7 @@ fn make(plan: &Plan) -> Result<Region> {
     committed(plan, &region)
 }
 
-/// What Linux made of it.
+/// Reads the region that Linux committed.
 fn committed(plan: &Plan, region: &Path) -> Result<Region> {
     let base = number(&region.join("resource"))?;
     let (node, device) = match plan.partition {

@@ -23,7 +23,7 @@ const ALIGNMENT: &str = "2097152";
 /// Place of Linux's description of the device's pages: the device itself, as `ndctl` decides.
 const PAGES_DESCRIBED_IN: &str = "pmem";
 
-/// How programs reach a namespace.
+/// Interface by which programs reach a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Namespace {

@@ -43,7 +43,7 @@ impl Phrase {
     }
 }
 
-/// Where a run is between its beginning and its end, each a text in whichever stream, or a function.
+/// Progress of a run between its beginning and its end. Each is a text in any stream, or a function.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// detail begins somewhere within the program
@@ -93,7 +93,7 @@ impl Heard {
     }
 }
 
-/// What is awaited in one stream.
+/// The texts that are awaited in one stream.
 pub struct Awaited {
     from: Option<Phrase>,
     to: Option<Phrase>,

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// Where Linux shows the table.
+/// File in which Linux shows the table.
 pub const PATH: &str = "/sys/firmware/acpi/tables/SRAT";
 
 /// ACPI header (36 bytes) and the 12 reserved bytes of the SRAT.

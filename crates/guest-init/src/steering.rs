@@ -21,7 +21,7 @@ use crate::error::{Doing, Error, Result};
 use crate::port;
 
 const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
-/// Where udev, which is not here, has a port by its name.
+/// Folder of ports by name, which udev makes elsewhere. The guest has no udev.
 const PORTS_BY_NAME: &str = "/dev/virtio-ports";
 /// The machine's counters come in here, the controller's log goes out there.
 const PORTS: [&str; 2] = ["cxlab.counters", "cxlab.caption-log"];

@@ -33,7 +33,7 @@ pub fn violated(what: &'static str, had_come_ps: u64, came_ps: u64) {
     BROKEN.set(Some(Broken { count: first.count + 1, ..first }));
 }
 
-/// What was violated on this thread since [`forget`].
+/// Violations of the order on this thread since [`forget`].
 #[must_use]
 pub fn broken() -> Option<Broken> {
     BROKEN.get()

@@ -37,7 +37,7 @@ use pointer_rich::PointerRich;
 use scan::Scan;
 use streaming::Streaming;
 
-/// What a program does next.
+/// Next act of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// load a line whose address is known
@@ -110,7 +110,7 @@ impl AppSpec {
         matches!(self, AppSpec::Streaming {} | AppSpec::Phased {} | AppSpec::Scan {})
     }
 
-    /// What its work is counted in.
+    /// Unit of its work.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         match self {

@@ -41,7 +41,7 @@ pub use point::{NodePoint, Point, PortPoint, SocketLinkPoint};
 use round::Round;
 use traffic::Traffic;
 
-/// How long a point runs.
+/// Length of a point's run.
 #[derive(Clone, Copy)]
 struct Span {
     /// not counted
@@ -55,7 +55,7 @@ struct Span {
 impl Span {
     /// The ramp is several times the longest loaded latency of the field (EuroSys'24 figure 3: under 2 us).
     const OF_DRAM: Span = Span::new(20_000, 20_000, 60_000, 400_000);
-    /// Where lines come from flash: tens of reads that wait for each other, and thousands of pages that are counted.
+    /// Span if lines come from flash: tens of reads that wait for each other, and thousands of counted pages.
     const OF_FLASH: Span = Span::new(1_000_000, 500_000, 4_000_000, 20_000_000);
 
     const fn new(ramp: u64, piece: u64, least: u64, most: u64) -> Span {
@@ -113,7 +113,7 @@ pub fn run(job: &Job) -> Result<Point, ModelError> {
     Ok(Point::of(job, &machine, &threads, &shares, moved))
 }
 
-/// What each core runs.
+/// Program of each core.
 fn program(
     job: &Job,
     spec: &MachineSpec,

@@ -27,7 +27,7 @@ use crate::{disk, mode, progress, qemu, turns};
 const PS_PER_NS: u64 = 1000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
-/// How far behind the main loop's clock is: it sleeps for so long at least, unless something else wakes it [ps].
+/// Delay of the main loop's clock. The loop sleeps for at least so long, unless something else wakes it [ps].
 const MAIN_LOOP_BEHIND: u64 = PS_PER_SECOND as u64;
 
 /// Time of PAUSE without detail [ps]. It is long, because PAUSE costs QEMU much. With 37 ns each, a boot of 16 vCPUs
@@ -162,7 +162,7 @@ pub fn take_clock_read() -> Option<u64> {
     CLOCK_READ.with(Cell::take)
 }
 
-/// How often the time-stamp counter counts [Hz].
+/// Rate of the time-stamp counter [Hz].
 pub fn tsc_hz() -> u64 {
     spec().tsc_hz
 }

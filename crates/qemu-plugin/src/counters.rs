@@ -16,7 +16,7 @@ use crate::{port, stream};
 
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_micros(20);
-/// How long the model may take; what is in the ring takes it seconds at most.
+/// Longest time that the model may take. The records in the ring take it seconds at most.
 const MOST_WAIT: Duration = Duration::from_secs(60);
 
 /// number of the port on its bus

@@ -17,7 +17,7 @@ use crate::qemu::{self, BigLock, functions};
 /// the server. Source: Intel SSD DC P4510 product brief, 77 us typical random read latency.
 pub const SERVICE_PS: u64 = 80_000_000;
 
-/// How long to let QEMU work between two looks.
+/// Time that QEMU works between two looks.
 const PAUSE: Duration = Duration::from_micros(10);
 
 /// Devices whose requests take the host's time: the name in QEMU, the queues that carry requests.
@@ -32,7 +32,7 @@ struct Queue {
     answered: u16,
 }
 
-/// What a look at the queues shows.
+/// Requests that a look at the queues shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Requests {
     pub in_flight: u64,

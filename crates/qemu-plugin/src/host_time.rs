@@ -15,7 +15,7 @@ use std::ffi::{c_int, c_void};
 use crate::qemu::{self, Cpu};
 use crate::{imports, series};
 
-/// What one call takes: QEMU's window of 100 ms is as many flushes.
+/// Time that one call takes. So QEMU's window of 100 ms is a number of flushes.
 const CALL_MICROSECONDS: i64 = 1000;
 /// Later than any host's time [s], so that a window that has begun by the host's time is over.
 const BEGIN_SECONDS: i64 = 1 << 33;

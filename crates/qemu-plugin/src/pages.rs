@@ -40,7 +40,7 @@ const KEEPS: u64 = 1 << 63;
 /// Pages that the model knows at most: 1 GiB in pages of 4 KiB, more than a hundred times what a TLB holds.
 const MOST_TOLD: usize = 1 << 18;
 
-/// What selects a vCPU's page tables.
+/// Registers that select a vCPU's page tables.
 #[derive(Clone, Copy, Debug)]
 struct Space {
     /// without [`KEEPS`]
@@ -56,7 +56,7 @@ pub struct News {
     pub replaces: Option<PageId>,
 }
 
-/// What has been told.
+/// Pages that the model has been told.
 pub struct Pages {
     /// of each vCPU; `None` until it is asked for
     spaces: Vec<Option<Space>>,

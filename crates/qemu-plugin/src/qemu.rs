@@ -124,7 +124,7 @@ pub fn functions() -> &'static Functions {
     FUNCTIONS.get().expect("check comes first")
 }
 
-/// Where QEMU keeps the address of the function that it calls for CPUID.
+/// Place at which QEMU keeps the address of the function that it calls for CPUID.
 pub fn cpuid_helper() -> Result<*mut *mut c_void, String> {
     let name = "helper_info_cpuid";
     exports::address("helper_info_cpuid\0").map(<*mut c_void>::cast).ok_or_else(|| series::lacks(name))

@@ -16,7 +16,7 @@ use crate::{port, series, stream, turns};
 
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_micros(200);
-/// How long model and supervisor may take: the model still writes its results.
+/// Longest time that model and supervisor may take. The model still writes its results.
 const MOST_WAIT: Duration = Duration::from_secs(180);
 /// No request is awaited.
 const NOTHING: u32 = u32::MAX;

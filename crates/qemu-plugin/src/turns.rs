@@ -85,8 +85,8 @@ pub fn any_woken() -> bool {
     false
 }
 
-/// Where nothing says how far each has come: `vcpu` ends its turn if another one has something to do. Else QEMU would go
-/// round all that have halted, which takes longer than a turn where there are many.
+/// Lets other vCPUs run where nothing says how far each has come. `vcpu` ends its turn if another one has something
+/// to do. Else QEMU would go round all that have halted, which takes longer than a turn where there are many.
 pub fn let_others_run(vcpu: usize) {
     if (0..vcpus()).any(|other| other != vcpu && !qemu::is_idle(other)) {
         qemu::end_turn(vcpu);
@@ -124,7 +124,7 @@ pub struct Turns {
     skew_ps: u64,
 }
 
-/// What a vCPU does at the beginning of a block.
+/// Act of a vCPU at the beginning of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     Run,
@@ -209,7 +209,7 @@ impl Turns {
         self.others_spin(self.running) && !self.estimates[self.running].spins()
     }
 
-    /// How many instructions the running vCPU may execute.
+    /// Measures how many instructions the running vCPU may execute.
     fn measure(&mut self) {
         let running = &self.estimates[self.running];
         // A vCPU that spins has been told behind its PAUSE, where it looks again. There it has to see what others

@@ -42,7 +42,7 @@ impl Peer {
     }
 }
 
-/// How a side waits: spin, then yield, then sleep, looking after the peer while it sleeps.
+/// A wait of one side. It spins, then yields, then sleeps, and looks after the peer while it sleeps.
 pub struct Backoff<'a> {
     peer: &'a Peer,
     turns: u32,

@@ -3,10 +3,11 @@
 use super::schedule::Schedule;
 use crate::phase::{Keep, Phase};
 
-/// What a line of a repeating instruction counts for: a loop in its place would move eight words, and count each.
+/// Instructions that a line of a repeating instruction counts for. A loop in its place would move eight words, and
+/// count each.
 pub const REPEATED_LINE: u64 = 16;
 
-/// How far a run has come in its schedule.
+/// Progress of a run in its schedule.
 #[derive(Clone, Debug)]
 pub struct Progress {
     schedule: Schedule,
@@ -42,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Which of the windows so far are kept; told once.
+    /// Returns which of the windows so far are kept, once.
     pub fn take_keep(&mut self) -> Keep {
         std::mem::replace(&mut self.keep, Keep::All)
     }

@@ -16,7 +16,7 @@ use crate::topology::{NodeSet, Topology};
 use std::time::Duration;
 
 const PAGE: u64 = 4096;
-/// What the kernel makes a huge page of on x86-64 [B].
+/// Size of a huge page on x86-64 [B].
 const HUGE: u64 = 2 << 20;
 /// Units looked at in one go.
 const BATCH: usize = 256;
@@ -32,7 +32,7 @@ pub struct ReplacementSpec {
     pub rate: u64,
 }
 
-/// What a step came to.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// All was in its place not long ago.
@@ -64,7 +64,7 @@ pub struct Replacement {
     topology: Topology,
     /// The address where the walk goes on.
     cursor: u64,
-    /// What the rate allows and was not used [B].
+    /// Bytes that the rate allows and that were not used [B].
     allowance: u64,
     /// Where all pages are in their places, and how many steps ago that was seen.
     balanced: Option<(CxlShare, u32)>,
@@ -188,7 +188,7 @@ fn count(pages: &[PageStatus], nodes: &NodeSet) -> usize {
     pages.iter().filter(on).count()
 }
 
-/// What moves as one.
+/// Pages that move as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unit {
     start: u64,
@@ -256,7 +256,8 @@ fn anonymous_range(line: &str) -> Option<(u64, u64)> {
     (ours && !special).then_some((parse(start)?, parse(end)?))
 }
 
-/// Which pages of a batch change sides so that it holds the share; the second value is the rounding to carry on.
+/// Chooses the pages of a batch that change sides, so that it holds the share. The second value is the rounding to
+/// carry on.
 ///
 /// `on_cxl`: for each page whether it is on CXL, or none where it cannot be moved. The pages chosen are evenly spaced.
 pub fn plan_moves(on_cxl: &[Option<bool>], share: CxlShare, carry: f64) -> (Vec<usize>, f64) {

@@ -17,7 +17,7 @@ const TABLES: &str = include_str!("../../data/events.toml");
 /// A cache line [B].
 const LINE: f64 = 64.0;
 
-/// What a count stands for.
+/// Meaning of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -162,7 +162,7 @@ impl Table {
     }
 }
 
-/// What every counter of a role counted, scaled for the time that it ran.
+/// Counts of every counter of a role, scaled for the time that it ran.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     totals: BTreeMap<Role, (f64, u32)>,

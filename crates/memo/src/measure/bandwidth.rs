@@ -16,7 +16,7 @@ use crate::tsc;
 use cxlab_kernel::Bytes;
 use std::time::Duration;
 
-/// What the threads do.
+/// Work of the threads.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     Instruction(Instruction),

@@ -19,7 +19,7 @@ use crate::home::AddressRange;
 use crate::request::NodeId;
 use crate::translation::{AddressSpace, PageSize};
 
-/// What a buffer is made of, and so the least that one can have.
+/// Size of a frame that buffers are made of, and so the least size of a buffer.
 pub const FRAME_BYTES: u64 = 2 << 20;
 /// Least memory of a node: 64 buffers of 128 MiB.
 const NODE_BYTES: u64 = 8 << 30;
@@ -124,7 +124,7 @@ impl Buffer {
         self.lines
     }
 
-    /// Where line `number` of the array is; it goes round.
+    /// Address of line `number` of the array, which goes round.
     #[inline]
     pub fn line(&self, number: u64) -> Hpa {
         let number = number % self.lines;

@@ -11,7 +11,7 @@ use super::traffic::Traffic;
 use crate::addr::{Hpa, LINE_BYTES};
 use crate::feed::{Action, Kernel};
 
-/// What a core runs.
+/// A thread that a core runs.
 #[derive(Clone, Debug)]
 pub enum Thread {
     Chase(Chase),
@@ -23,7 +23,7 @@ pub enum Thread {
 }
 
 impl Thread {
-    /// What it reaches: the first lines of a buffer, or the first of two buffers.
+    /// Lines that it reaches: the first of a buffer, or of the first of two buffers.
     fn reach(&self) -> (&Buffer, u64) {
         match self {
             Thread::Chase(Chase { buffer, lines, .. }) => (buffer, *lines),
@@ -48,7 +48,7 @@ impl Thread {
         buffer.line(random.below(lines))
     }
 
-    /// How it goes round each of its buffers, without end.
+    /// Its rounds through each of its buffers, without end.
     pub fn rounds(&self) -> Vec<Round<'_>> {
         match self {
             Thread::Chase(Chase { buffer, order, stride, lines, count }) => {

@@ -74,7 +74,7 @@ impl Traffic {
         std::iter::once(&self.loaded).chain(&self.stored).map(|array| &array.buffer)
     }
 
-    /// How it goes round them.
+    /// Its rounds through them.
     pub fn rounds(&self) -> impl Iterator<Item = Round<'_>> {
         let loaded = std::iter::once((&self.loaded, false)).filter(|_| self.loads());
         let stored = self.stored.iter().map(|array| (array, true));

@@ -140,7 +140,7 @@ impl FlitClock {
         Time::from_ps((self.flit_fs * count + 500) / 1000)
     }
 
-    /// How long a message of `class` is on a wire that is idle, without errors.
+    /// Time of a message of `class` on an idle wire, without errors.
     #[must_use]
     pub fn message(self, class: Class) -> Time {
         self.flits(u64::from((1 + class.data_slots()).div_ceil(SLOTS)))

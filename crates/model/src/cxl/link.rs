@@ -47,7 +47,7 @@ pub enum WireTime {
 }
 
 impl LinkSpec {
-    /// How long a flit is on either wire.
+    /// Time of a flit on either wire.
     #[must_use]
     pub fn flit_clock(&self) -> FlitClock {
         FlitClock::new(*self.lanes, *self.rate, *self.encoding)
@@ -59,7 +59,7 @@ impl LinkSpec {
         self.flit_clock().message(class) + *self.flight
     }
 
-    /// What of a receiver's `latency` follows the arrival of a message of `class`.
+    /// Part of a receiver's `latency` that follows the arrival of a message of `class`.
     #[must_use]
     pub fn after_arrival(&self, latency: Time, class: Class) -> Time {
         match *self.wire_time {

@@ -103,7 +103,7 @@ impl Wire {
         self.ndr_headers.clear();
     }
 
-    /// How long flits were on the wire.
+    /// Time that flits were on the wire.
     pub fn busy(&self) -> Time {
         let (flits, busy) = self.before;
         busy + self.clock.flits(self.flits() - flits)
@@ -135,7 +135,7 @@ impl Wire {
         end
     }
 
-    /// What was counted, the slots of the last flit included.
+    /// Statistics, with the slots of the last flit.
     pub fn stats(&self) -> WireStats {
         let mut stats = self.stats.clone();
         stats.empty_slots.add(u64::from(SLOTS - self.tail_used));

@@ -21,7 +21,7 @@ pub enum Work {
     Then(Effect),
 }
 
-/// What happens at that moment.
+/// Effect at that moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// an access found its page not mapped

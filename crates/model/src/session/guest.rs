@@ -37,7 +37,7 @@ use crate::feed::Block;
 use crate::machine::{Lacking, Machine, Stop};
 use crate::summary::Windows;
 
-/// Where records come from and answers go to.
+/// Source of records, which takes answers.
 pub trait RecordSource {
     /// The next record's words; `None` when nothing more will come.
     fn words(&mut self) -> Result<Option<Words>, ModelError>;
@@ -51,7 +51,7 @@ pub trait RecordSource {
     fn put_off(&mut self, reply: Reply, sequence: u64, behind: Behind);
     /// Whether the producer waits for answers, or all is there already.
     fn is_recorded_elsewhere(&self) -> bool;
-    /// How much of all records was read, 0 to 1; `None` if nobody knows how many will come.
+    /// Share of all records that was read, 0 to 1. `None` if nobody knows how many will come.
     fn share_read(&self) -> Option<f64>;
 }
 
@@ -132,7 +132,7 @@ impl<S: RecordSource> Guest<S> {
         self.source
     }
 
-    /// What was executed, each block as it was translated; without a profile only the latest.
+    /// Executed blocks, each as it was translated. Without a profile it has only the latest.
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.blocks.iter().map(Arc::as_ref)
     }

@@ -28,7 +28,7 @@ use crate::home::AddressRange;
 /// Base pages in a huge page of 2 MiB.
 const HUGE: u64 = 512;
 
-/// Where a program's pages go: nodes, and how many pages in a row each gets; one node has all.
+/// Placement of a program's pages: nodes, and the pages in a row that each gets. A single node has all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy(pub Vec<(u16, u32)>);
 
@@ -47,7 +47,7 @@ impl Policy {
     }
 }
 
-/// How a frame that a program touched is mapped.
+/// Mapping of a frame that a program touched.
 #[derive(Clone, Copy, Debug)]
 struct Touched {
     /// by a page of 2 MiB or more

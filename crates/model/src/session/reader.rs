@@ -22,7 +22,7 @@ use crate::feed::{Block, Executes, Execution, Feed, Instruction, LineAccess, Out
 use crate::request::CoreId;
 use cxlab_kernel::Time;
 
-/// What PAUSE makes a thread wait.
+/// Time that PAUSE makes a thread wait.
 const PAUSE: Time = Time::from_ps(PAUSE_PS);
 
 /// An answer that the core has given and nobody has been told yet.
@@ -55,7 +55,7 @@ impl Executes for Next {
     }
 }
 
-/// Where a reader is in a block.
+/// Place of a reader in a block.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     block: BlockId,

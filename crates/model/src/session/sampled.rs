@@ -61,7 +61,7 @@ impl Sampled {
         })
     }
 
-    /// What the recorder said of the run.
+    /// The recorder's description of the run.
     #[must_use]
     pub fn description(&self) -> &str {
         self.trace.description()

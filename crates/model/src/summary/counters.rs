@@ -84,7 +84,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// What was counted since the reading before.
+    /// Reads what was counted since the reading before.
     pub fn read(&mut self, machine: &Machine) -> Sample {
         let totals = Totals::of(machine);
         let before = std::mem::replace(&mut self.before, totals);

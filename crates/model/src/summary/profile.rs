@@ -16,7 +16,7 @@ use crate::machine::Machine;
 const SHOWN: usize = 64;
 const CODE_PAGE: u64 = 4096;
 
-/// What the cores have kept; `None` where nobody asked.
+/// Profile that the cores have kept. `None` if nobody asked for one.
 #[must_use]
 pub fn profile<'a>(machine: &Machine, blocks: impl Iterator<Item = &'a Block>) -> Option<Value> {
     let cores = machine.cores().iter().map(|core| core.profile()).collect::<Option<Vec<_>>>()?;

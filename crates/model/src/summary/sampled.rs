@@ -134,7 +134,7 @@ impl Windows {
         self.measured.iter().cloned().reduce(|sum, window| sum.with(&window))
     }
 
-    /// How long the run took so far, as the windows tell it; `None`: there is none.
+    /// Time of the run so far, as the windows tell it. `None` if there is no window.
     #[must_use]
     pub fn elapsed(&self, machine: &Machine, warmed: [u64; 2]) -> Option<Time> {
         self.sum().map(|sum| self.whole(machine, warmed).told_by(&sum).elapsed)

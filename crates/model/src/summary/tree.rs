@@ -69,7 +69,7 @@ impl Part {
     }
 }
 
-/// Where a core's time went, by mode.
+/// Makes a part of a core's time, by mode.
 fn cpi_stack(stack: &TimeStack, machine: &Machine) -> Part {
     let time = |name, description, time: Time| Entry {
         name,

@@ -18,7 +18,7 @@ const ENTRY_BYTES: u64 = 8;
 /// Entries of a table.
 const ENTRIES: u64 = PAGE_BYTES / ENTRY_BYTES;
 
-/// How pages are mapped, by their ids.
+/// Mappings of pages, by their ids.
 #[derive(Clone, Debug)]
 pub enum PageTables {
     /// those that records may still name
@@ -78,7 +78,7 @@ impl LaidTables {
         })
     }
 
-    /// What all tables take.
+    /// Size of all tables.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         Bytes::new(self.starts().last().unwrap_or(0))

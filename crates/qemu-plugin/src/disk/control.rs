@@ -106,7 +106,7 @@ impl Control {
         self.ring.was_kicked()
     }
 
-    /// What the guest asks for next, if anything.
+    /// Next request of the guest, if there is one.
     pub fn next_request(&mut self) -> Option<Request> {
         self.ring.next().map(Request::read)
     }

@@ -21,8 +21,8 @@ const FIRST_PACE_PS: f64 = 250.0;
 /// that works between two waits has more, and its work is to take the same place whether it had to wait or not.
 const LOOP: u64 = 24;
 
-/// What is left of a stretch's weight when another one has come. Weights are those of logarithms, because a region
-/// often begins with a wait. That wait would otherwise outweigh tens of stretches and make them too short.
+/// Share of a stretch's weight that is left when another one has come. Weights are those of logarithms, because a
+/// region often begins with a wait. That wait would otherwise outweigh tens of stretches and make them too short.
 const KEPT: f64 = 0.7;
 /// Instructions that tell a vCPU's pace, at least.
 const TELLING: u64 = 100;
@@ -40,7 +40,7 @@ impl Ratio {
     }
 }
 
-/// What a vCPU does.
+/// Work of a vCPU.
 #[derive(Clone, Copy)]
 struct Worker {
     /// mean time of an instruction in the last stretches of detail [ps]
@@ -83,7 +83,7 @@ impl Axis {
         }
     }
 
-    /// How long an instruction of each vCPU takes [ps].
+    /// Time of an instruction of each vCPU [ps].
     pub fn paces_ps(&self) -> impl Iterator<Item = u64> {
         self.workers.iter().map(|worker| worker.pace_ps.round() as u64)
     }

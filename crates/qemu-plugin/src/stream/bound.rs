@@ -27,7 +27,8 @@ impl Bound {
         self.untimed_ps += ps;
     }
 
-    /// How much of an idle span passes before a bound ends the run, where timed stretches have come to `timed_ps`.
+    /// Counts an idle span. Returns how much of it passes before a bound ends the run, if timed stretches have come
+    /// to `timed_ps`.
     pub fn idle(&mut self, span_ps: u64, timed_ps: u64) -> u64 {
         let span_ps = self.cut(span_ps, timed_ps);
         self.idle_ps += span_ps;

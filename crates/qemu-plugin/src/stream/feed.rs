@@ -276,7 +276,7 @@ impl Feed {
         Some(page)
     }
 
-    /// What the model knows of page tables; `None` if QEMU does not show the registers that select them.
+    /// Page tables that the model knows. `None` if QEMU does not show the registers that select them.
     #[inline]
     pub fn pages(&mut self, vcpu: usize) -> Option<&mut Pages> {
         if self.pages.asks_for_space(vcpu) {

@@ -20,7 +20,7 @@ use super::axis::Axis;
 const QUANTUM: u64 = 10_000;
 const QUANTUM_PS: u64 = 2_000_000;
 
-/// How fast instructions went, those that repeat by their lines: so many, in so long [ps].
+/// Pace of instructions: so many in so much time [ps]. Those that repeat count by their lines.
 #[derive(Clone, Copy)]
 struct Pace {
     instructions: u64,
@@ -36,7 +36,7 @@ impl Pace {
     }
 }
 
-/// What is kept of warming, and of the detail that sets its pace.
+/// State of warming, and of the detail that sets its pace.
 pub struct Warming {
     /// where a sampled run is in its schedule
     progress: Option<Progress>,
@@ -126,7 +126,7 @@ impl Warming {
         self.progress.as_ref().map_or(0, Progress::position)
     }
 
-    /// Which of the windows so far are kept; told once.
+    /// Returns which of the windows so far are kept, once.
     pub fn take_keep(&mut self) -> Keep {
         self.progress.as_mut().map_or(Keep::All, Progress::take_keep)
     }
@@ -173,7 +173,7 @@ impl Warming {
         self.axis.begin_stretch();
     }
 
-    /// What has passed since the phase began [ps].
+    /// Time since the phase began [ps].
     pub fn time_ps(&self) -> u64 {
         if self.several { self.untimed.passed_ps() } else { self.pace.time_ps(self.instructions) + self.stood_ps }
     }
@@ -206,7 +206,7 @@ impl Warming {
         self.untimed.enter(vcpu)
     }
 
-    /// How long all were idle since the phase began [ps].
+    /// Time that all were idle since the phase began [ps].
     pub fn idle_ps(&self) -> u64 {
         self.idle_ps
     }

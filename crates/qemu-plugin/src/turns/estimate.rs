@@ -20,7 +20,7 @@ const MEASURED: u64 = 100;
 /// Sync points of a vCPU that are kept until they are answered: those of one that ran far ahead are answered late.
 const KEPT: usize = 256;
 
-/// Where a vCPU was, in what it has executed.
+/// Place of a vCPU in what it has executed.
 #[derive(Clone, Copy, Default)]
 struct Place {
     /// instructions executed

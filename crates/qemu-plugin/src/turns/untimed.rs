@@ -33,7 +33,7 @@ pub fn fall_asleep(vcpu: usize) {
     ASLEEP.fetch_or(1 << vcpu, Relaxed);
 }
 
-/// How many of so many vCPUs are awake; one at least.
+/// Number of vCPUs that are awake, of so many; one at least.
 pub fn awake(vcpus: usize) -> usize {
     (vcpus - ASLEEP.load(Relaxed).count_ones() as usize).max(1)
 }
@@ -53,7 +53,7 @@ pub fn wakes(cpu: Cpu, vcpus: usize) {
     }
 }
 
-/// Where each vCPU is in a stretch that is not timed.
+/// Progress of each vCPU in a stretch that is not timed.
 pub struct Untimed {
     /// since the stretch began [ps]; the one that has come furthest
     at_ps: Vec<u64>,
@@ -93,7 +93,7 @@ impl Untimed {
         RUNNING.store(vcpu, Relaxed);
     }
 
-    /// What has passed since the stretch began: where the one is that has come furthest [ps].
+    /// Time since the stretch began, by the vCPU that has come furthest [ps].
     pub fn passed_ps(&self) -> u64 {
         self.furthest_ps
     }

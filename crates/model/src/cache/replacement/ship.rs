@@ -22,7 +22,7 @@ use crate::cache::reference::{ProgramCounter, Reference, ReferenceKind};
 const SIGNATURE_BITS: u32 = 14;
 /// The most that a counter of three bits holds.
 const MOST: u8 = 7;
-/// What a counter begins with.
+/// First value of a counter.
 const FIRST: u8 = 1;
 
 /// The hash of an instruction, plus 1.
@@ -39,7 +39,7 @@ impl Signature {
     }
 }
 
-/// What is remembered of a line.
+/// State that SHiP keeps of a line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Brought {
     /// the instruction that brought it, if one did

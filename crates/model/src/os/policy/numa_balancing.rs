@@ -80,7 +80,7 @@ impl NumaBalancing {
         self.threshold
     }
 
-    /// What becomes of a page at its hint fault.
+    /// Decides what becomes of a page at its hint fault.
     pub fn judge(&mut self, now: Time, fault: HintFault, stats: &mut OsStats) -> Verdict {
         let promote = Verdict { promote: Some(Reserve::HighWatermark), activate: false };
         // pgdat_free_space_enough: a sixteenth of the node beside the watermark (or 1 GB, which is more than these nodes).

@@ -63,7 +63,7 @@ impl<S: RecordSource> Guest<S> {
         Ok(())
     }
 
-    /// What the guest asks its disk for.
+    /// Takes a command of the guest to its disk.
     pub(super) fn define_command(&mut self, record: Record) -> Result<(), ModelError> {
         let payload = self.payload(record)?;
         let Record::Disk { number, write, from, .. } = record else { unreachable!("{record:?} asks for nothing") };

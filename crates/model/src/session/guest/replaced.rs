@@ -15,7 +15,7 @@ use crate::machine::Machine;
 /// Pages that are dropped at once.
 const BATCH: usize = 4096;
 
-/// How far a vCPU must come before it names none of a batch.
+/// Progress of a vCPU after which it names none of a batch.
 #[derive(Clone, Copy, Debug)]
 enum Until {
     /// its reader has used so many records
