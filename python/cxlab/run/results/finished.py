@@ -45,6 +45,24 @@ class Finished:
             raise NoRun(f"{where} is of another CXLab ({error}); run the program again") from None
 
 
+class _Program(Struct, frozen=True):
+    argv: tuple[str, ...] = ()
+
+
+class _Head(Struct, frozen=True):
+    """Fields that a summary has beside the model's results."""
+
+    program: _Program = _Program()
+    machine: str = ""
+    #: as the command line has it
+    placement: str = ""
+    complete: bool = False
+    #: why the run ended early; None: it did not
+    reason: str | None = None
+    #: of the program; None: it was never started
+    exit_status: int | None = None
+
+
 class ReplayNames(Struct, frozen=True):
     """Names that a replay's file has beside the model's results."""
 
@@ -87,21 +105,20 @@ def of_summary(file: Path) -> Finished:
 
     """
     document = _summary(file)
-    result = None
-    if "simulated_seconds" in document:
-        try:
-            result = msgspec.convert(document, type=RunResult)
-        except msgspec.ValidationError as error:
-            raise NoRun(f"{file} is of another CXLab ({error}); run the program again") from None
+    try:
+        result = msgspec.convert(document, type=RunResult) if "simulated_seconds" in document else None
+        head = msgspec.convert(document, type=_Head)
+    except msgspec.ValidationError as error:
+        raise NoRun(f"{file} is of another CXLab ({error}); run the program again") from None
     return Finished(
         folder=file.parent,
         result=result,
-        program=tuple(document.get("program", {}).get("argv", ())),
-        machine=str(document.get("machine", "")),
-        placement=str(document.get("placement", "")),
-        complete=bool(document.get("complete", False)),
-        reason=document.get("reason"),
-        exit_status=document.get("exit_status"),
+        program=tuple(head.program.argv),
+        machine=head.machine,
+        placement=head.placement,
+        complete=head.complete,
+        reason=head.reason,
+        exit_status=head.exit_status,
     )
 
 
