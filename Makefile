@@ -62,7 +62,7 @@ failing-writes: setup ## Let each call that writes a result fail once, judge wha
 sweep-kill-test: setup ## Kill a sweep of 10,000 replays 20 times, compare its files with an undisturbed one's (10 min)
 	$(PYTHON) scripts/sweep_kills.py $(KILLS)
 
-check: ## Format, lints, types, licences, dependency rules, documents
+check: ## Format, lints, types, licences, dependency rules, prose, documents
 	@scripts/setup checks
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
@@ -71,6 +71,7 @@ check: ## Format, lints, types, licences, dependency rules, documents
 	$(PYTHON) -m mypy -p cxlab
 	$(PYTHON) -m mypy scripts experiments
 	$(PYTHON) scripts/check_imports.py
+	$(PYTHON) scripts/check_prose.py
 	$(PYTHON) scripts/draw_house.py --check
 	$(PYTHON) scripts/generate_border.py --check
 	$(PYTHON) scripts/build_site.py

@@ -3,7 +3,8 @@
 Between crates: kernel <- model <- py, access <- model and qemu-plugin; memo and caption stand on kernel at
 most. Inside a crate each module stands on a floor and imports only from the floors below it, so there are no
 circles among modules. Files of one module that are not parent and child form no circles either. The plugin
-is GPL-2.0-or-later, so nothing that it is built with may be under the Apache licence alone.
+is GPL-2.0-or-later, so nothing that it is built with may be under the Apache licence alone. The Python
+packages have floors too (python_imports.py), and results have types (result_subscripts.py).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import python_imports
+import result_subscripts
 from rust_imports import imports, modules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -267,6 +269,7 @@ def main() -> int:
         faults += circle_faults(ROOT / crate)
     faults += licence_faults(workspace)
     faults += python_imports.faults(ROOT)
+    faults += result_subscripts.faults(ROOT / "python" / "cxlab")
     for fault in faults:
         print(f"check_imports: {fault}", file=sys.stderr)
     return 1 if faults else 0

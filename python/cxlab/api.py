@@ -13,7 +13,6 @@ table. It gives frames of pandas or polars (``pip install cxlab[notebook]``).
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -28,12 +27,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from cxlab import model
-from cxlab.bench import key_figures
+from cxlab.bench import key_figures, written
 from cxlab.border import BenchPoint, MachineFigures, RunResult
 from cxlab.cli import bench as bench_command
 from cxlab.cli import figures
@@ -285,9 +283,9 @@ def replay(trace: str | os.PathLike[str], **options: Value) -> Run:
         stderr = done.stderr.decode(errors="replace")
         if not summary.exists():
             raise _failed(stderr)
-        document = json.loads(summary.read_bytes())
-    name = ", ".join(str(part) for part in (document["machine"], document["placement"]) if part)
-    return Run(name, model.run_result(document), None, done.stdout, stderr, None)
+        found = finished.of_replay(summary)
+    name = ", ".join(part for part in (found.machine, found.placement) if part)
+    return Run(name, found.result, None, done.stdout, stderr, None)
 
 
 def compare(runs: Mapping[str, Run | RunResult]) -> Comparison:
@@ -320,13 +318,8 @@ def bench(kind: str, **options: Value) -> Bench:
                 f"cxlab bench {kind}",
                 standalone_mode=False,
             )
-        document = json.loads(file.read_bytes())
-    points = tuple(msgspec.convert(point, type=BenchPoint) for point in document["points"])
-    keys = [
-        key for key in ("mix", "kernel", "instruction", "threads", "size") if key in document["points"][0]
-    ]
-    varied = (keys[0], tuple(point[keys[0]] for point in document["points"])) if keys else None
-    return Bench(kind, document["machine"], document["node"], points, varied, said.getvalue())
+        result = written.read(file)
+    return Bench(kind, result.machine, result.node, result.figures(), result.varied(), said.getvalue())
 
 
 def _failed(stderr: str) -> RunFailed:

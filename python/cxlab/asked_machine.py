@@ -27,6 +27,6 @@ def settings_of(machine: object) -> list[str]:
 
 
 def keys_of(machine: str) -> dict[str, Any]:
-    """What a document says of the machine: its name, and its settings where there are any."""
+    """Return a document's keys of the machine: its name, and its settings if there are any."""
     settings = settings_of(machine)
     return {"machine": str(machine), **({"set": settings} if settings else {})}

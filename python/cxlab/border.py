@@ -440,7 +440,7 @@ Unit: TypeAlias = Literal[
 ]
 
 
-#: Who made a processor.
+#: Maker of a processor.
 Vendor: TypeAlias = Literal["intel", "amd"]
 
 

@@ -1,4 +1,4 @@
-"""The whole description of a machine, a tree without types: this module alone reads it by key.
+"""The whole description of a machine, a tree without types. Only this module reads it by key.
 
 `cxlab.border.MachineFigures` has the key figures as typed fields. Its ``spec`` is everything else that the
 machine's files say.

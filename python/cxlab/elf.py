@@ -1,4 +1,4 @@
-"""ELF files of 64 bits, little-endian: segments, symbols, and what the loader is asked for.
+"""Reads ELF files of 64 bits, little-endian: segments, symbols, and the files that the loader needs.
 
 Source: System V ABI, chapters 4 and 5; generic ABI, DT_RUNPATH.
 """
@@ -49,7 +49,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a file asks the loader for."""
+    """Files that an ELF file needs from the loader."""
 
     #: the loader itself, of a program
     interpreter: str | None
@@ -113,7 +113,7 @@ class Elf:
 
     @cached_property
     def segments(self) -> Sequence[Segment]:
-        """What is loaded."""
+        """Return the segments that are loaded."""
         return [
             Segment(
                 header.offset,
@@ -128,7 +128,7 @@ class Elf:
 
     @cached_property
     def asked(self) -> Asked:
-        """What the loader is asked for."""
+        """Return the files that the loader has to find."""
         interpreters = (h.offset for h in self._headers if h.kind == PT_INTERP)
         interpreter = next((self._text(offset) for offset in interpreters), None)
         entries = [entry for h in self._headers if h.kind == PT_DYNAMIC for entry in self._dynamic(h)]

@@ -40,7 +40,7 @@ class Format(StrEnum):
 
 
 def other(document: Mapping[str, object], valid: Format) -> str | None:
-    """What a document says that it is, where that is not what can be read; None: it can be read."""
+    """Say what a document is, if it cannot be read as the valid format; None: it can be read."""
     return other_than(valid, document.get(KEY, valid.value))
 
 

@@ -1,4 +1,4 @@
-"""The lifeline of a child process: whatever ends its parent, SIGKILL included, the kernel ends the child."""
+"""The lifeline of a child process: if its parent ends, even by SIGKILL, the kernel ends the child."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def die_with(parent: int, number: int = signal.SIGKILL) -> None:
 
 
 def of_this_process(number: int = signal.SIGKILL) -> Callable[[], None]:
-    """What a child of this process calls before its program starts."""
+    """Return the function that a child of this process calls before its program starts."""
     parent = os.getpid()
     return lambda: die_with(parent, number)

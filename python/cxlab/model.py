@@ -107,7 +107,7 @@ def shipped_file(path: str) -> str | None:
 
 
 def stages() -> list[tuple[str, str, str]]:
-    """Where a request's time can go, in the order of its way: name in results, place, what happens there.
+    """Stages of a request, in the order of its way: name in results, place, what happens there.
 
     A place is core, home, fabric, device or media.
     """
@@ -122,7 +122,7 @@ def core_stages() -> tuple[str, ...]:
 
 
 def causes() -> list[tuple[str, str]]:
-    """What a core's time is charged to beside stages: name in results, what the core does then."""
+    """Causes that a core's time is charged to beside stages: name in results, what the core does then."""
     load()
     return _model.causes()
 

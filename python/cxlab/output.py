@@ -1,4 +1,4 @@
-"""What commands leave behind: files that are whole or absent, and tables for people.
+"""Output of commands: files that are whole or absent, and tables for people.
 
 write_json, write_csv, write_parquet, write_text --> whole(path), a file that takes its name at the end
 table(...) --> console()

@@ -1,4 +1,4 @@
-"""Figures of sampled runs: each has an interval that is to be believed, or is not told.
+"""Figures of sampled runs. Each has an interval that can be believed, or is not told.
 
 ::
 
@@ -39,9 +39,9 @@ def _at(intervals: Any, path: str) -> Any:
 
 
 def interval(sampling: Sampling, terms: Sequence[Term]) -> tuple[float, float] | None:
-    """Where the sum of terms lies; None where too few windows tell of one of them.
+    """Return the interval of the sum of terms; None if too few windows tell of one of them.
 
-    Of several terms it is as wide as if all erred in the worst way together.
+    With several terms it is as wide as if all erred in the worst way together.
     """
     low = high = 0.0
     for term in terms:

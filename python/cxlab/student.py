@@ -1,4 +1,4 @@
-"""Student's t: how far the truth may be from the mean of a few values."""
+"""Student's t: the distance that the truth may have from the mean of a few values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that appears whole or not at all, where that can be; what is no regular file is written through.
+"""A file that appears whole or not at all. What is no regular file is written directly.
 
 ::
 

@@ -1,4 +1,4 @@
-//! The records that cross processes: what a program did, in the order in which it did it.
+//! The records that cross processes. They say what a program did, in order.
 //!
 //! ```text
 //!   QEMU plugin --Record--> ring (shared memory) --Record--> model

@@ -89,7 +89,7 @@ impl Page {
     }
 }
 
-/// How the guest's page tables map a page: what a walk for it reads.
+/// Mapping of a page in the guest's page tables: the entries that a walk for it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
     pub size: PageSize,
@@ -131,7 +131,7 @@ impl Mapping {
     }
 }
 
-/// What a change of page tables makes a vCPU forget (Intel SDM vol. 3, 4.10.4.1).
+/// Translations that a change of page tables makes a vCPU forget (Intel SDM vol. 3, 4.10.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forget {
     /// this page, and what is cached of the tables of its address space

@@ -1,7 +1,7 @@
 //! The words of a sampled run: its phases, and which of its windows are kept.
 
-/// How closely the model follows a stretch of a sampled run. A whole word, as [`Keep`] is: what holds both is copied in
-/// words, and a byte that is copied with others waits until they have all been written.
+/// How closely the model follows a stretch of a sampled run. It is a whole word, as [`Keep`] is, because what holds
+/// both is copied in words. A byte that is copied with others would wait until they have all been written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Phase {
@@ -17,7 +17,7 @@ impl Phase {
     pub(crate) const ALL: [Phase; 3] = [Phase::Warming, Phase::Detailed, Phase::Measured];
 }
 
-/// Which of the windows so far a sampled run keeps.
+/// The windows so far that a sampled run keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Keep {

@@ -35,7 +35,7 @@ impl Vcpu {
         self.0 as usize
     }
 
-    /// Whose record these words are.
+    /// The vCPU that a record of these words belongs to.
     #[inline]
     #[must_use]
     pub const fn of(words: Words) -> Vcpu {
@@ -43,15 +43,15 @@ impl Vcpu {
     }
 }
 
-/// What PAUSE makes a thread wait: about 140 cycles since Skylake (Intel 64 optimization manual, 248966, "Pause Latency in
-/// Skylake Client Microarchitecture"), at 3.8 GHz [ps]. The model's, and the plugin's in its estimates.
+/// Time that PAUSE makes a thread wait: about 140 cycles at 3.8 GHz [ps]. Source: Intel 64 optimization manual
+/// (248966), "Pause Latency in Skylake Client Microarchitecture". The model's, and the plugin's in its estimates.
 pub const PAUSE_PS: u64 = 36_800;
 
 /// The id of a translated block. An id never outlives its bytes: a new translation gets a new id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
-/// What happened next.
+/// The next event of a vCPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
     /// A block was translated at virtual address `pc`; `length` bytes of code follow [B]. If it is `alone`, QEMU has thrown all
@@ -89,8 +89,8 @@ pub enum Record {
     Page { page: PageId, size: PageSize, pcid: u16, global: bool, upper: bool, reads: u8, replaces: Option<PageId> },
     /// The instruction invalidates translations: mov to CR3 or CR4, invlpg, invpcid.
     Invalidate { instruction: u16, forget: Forget },
-    /// A phase of a sampled run begins, at this position of its schedule (below 2^42); in the one before, where nothing
-    /// was timed, all were idle for so long [ps]. Of the windows before it, these are kept.
+    /// A phase of a sampled run begins at this position of its schedule (below 2^42). All vCPUs were idle for so long
+    /// in the phase before, if that was not timed [ps]. Of the windows before it, these are kept.
     Sample { phase: Phase, position: u64, keep: Keep, idle_ps: u64 },
     /// Nothing more will come.
     End,

@@ -5,8 +5,8 @@
 //!                               ^producer     ^consumer answers sync points and clock reads
 //! ```
 //!
-//! A side that waits spins briefly, then sleeps, and looks whether the other process is still alive: no wait
-//! outlives the peer by more than a few milliseconds. Not modelled here: more than one producer.
+//! A side that waits spins briefly, then sleeps. It looks whether the other process is still alive. If that process
+//! dies, the wait ends within a few milliseconds. Not modelled here: more than one producer.
 
 mod header;
 mod peer;
@@ -31,8 +31,8 @@ pub struct Ring {
     capacity: usize,
 }
 
-// SAFETY: the mapping is shared memory that is only reached through atomics and through the SPSC protocol of
-// Producer and Consumer; it can be used from any thread.
+// SAFETY: the mapping is shared memory. It is only reached through atomics and through the SPSC protocol of Producer
+// and Consumer. So any thread can use it.
 unsafe impl Send for Ring {}
 // SAFETY: as above; a shared reference only gives the header's atomics.
 unsafe impl Sync for Ring {}
@@ -84,7 +84,7 @@ impl Ring {
         Ok(Ring { map: NonNull::new(map.cast()).expect("mmap gives no null"), capacity })
     }
 
-    /// What both sides share beside the records.
+    /// Words that both sides share beside the records.
     #[must_use]
     pub fn header(&self) -> &Header {
         // SAFETY: the mapping holds a Header at its start, aligned to a page, for as long as self lives.

@@ -6,14 +6,15 @@
 //!          '- detail                 warm -'                      = warming: lines and branches, no time
 //! ```
 //!
-//! Systematic sampling: one window in each `every` instructions, the first at an offset that the seed draws. Between windows
-//! caches and branch predictor are kept warm functionally (SMARTS; Wunderlich, Wenisch, Falsafi and Hoe, ISCA 2003). A live
-//! guest and a replayed trace share these types, so both sample alike. An instruction that repeats counts for what
-//! it does, and phases begin and end within it: Linux clears a page with one, memcpy moves a megabyte; a window in a million
-//! instructions would hardly ever see that, or be nothing else. Not modelled: windows placed by phases of the program.
+//! Systematic sampling: one window in each `every` instructions, the first at an offset that the seed draws. Between
+//! windows caches and branch predictor are kept warm functionally (SMARTS; Wunderlich, Wenisch, Falsafi and Hoe, ISCA
+//! 2003). A live guest and a replayed trace share these types, so both sample alike. An instruction that repeats
+//! counts for what it does, and phases begin and end within it. Linux clears a page with one, and memcpy moves a
+//! megabyte. A window in a million instructions would hardly ever see that, or see nothing else. Not modelled:
+//! windows placed by phases of the program.
 //!
-//! A schedule that thins has at most so many windows: when the next one would begin, `every` doubles, and every second
-//! window so far is dropped. So a program of unknown length has between half of them and all of them.
+//! A schedule that thins has a greatest number of windows. When the next one would begin, `every` doubles, and every
+//! second window so far is dropped. So a program of unknown length has between half of them and all of them.
 
 mod line_filter;
 mod progress;

@@ -71,7 +71,7 @@ pub enum Completeness {
     Unknown,
 }
 
-/// What stands in a trace.
+/// An entry of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     Words(Words),
@@ -194,13 +194,13 @@ impl TraceReader {
         self.completeness
     }
 
-    /// What the recorder said of the machine and the run.
+    /// The recorder's description of the machine and the run.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// How much of the trace was read, 0 to 1.
+    /// Share of the trace that was read, 0 to 1.
     #[must_use]
     pub fn share_read(&self) -> f64 {
         if self.entries == 0 { 1.0 } else { self.records as f64 / self.entries as f64 }

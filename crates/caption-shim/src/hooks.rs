@@ -1,4 +1,4 @@
-//! The C functions that stand before the allocator's: call it, then place what it gave.
+//! C functions that stand before the allocator's. Each calls the allocator, then places what it gave.
 //!
 //! The allocator is whichever comes next (RTLD_NEXT): glibc's, jemalloc's, ... While it is being looked up, the look-up's
 //! own requests are served from a small arena that is never given back.

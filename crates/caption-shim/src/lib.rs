@@ -1,5 +1,5 @@
-//! Preloaded into one application, so that its new pages follow Caption's control file: the application's own ratio,
-//! without privilege, beside others with theirs.
+//! A library that is preloaded into one application, so that its new pages follow Caption's control file. The
+//! application has its own ratio, without privilege, beside others with theirs.
 //!
 //! ```text
 //!   LD_PRELOAD=libcxlab_caption_shim.so CXLAB_CAPTION_CONTROL=FILE program
@@ -9,8 +9,8 @@
 //!        +--> follower.rs: has the control page changed? which side is this chunk on? (sides.rs)
 //!                 large: mbind each chunk to DDR or CXL      small: the thread's policy, chunk after chunk
 //! ```
-//! Nothing here allocates, and nothing here may fail the application: where the kernel refuses, it says so once and the
-//! memory stays under the policy it had.
+//! Nothing here allocates, and nothing here may fail the application. If the kernel refuses, the shim says so once,
+//! and the memory keeps the policy it had.
 //!
 //! Does not model: memory that the allocator hands out again (its pages are placed), mappings made inside the C library
 //! (thread stacks), statically linked programs.

@@ -1,4 +1,4 @@
-//! Which side a chunk is on: the share, kept exactly over any run of chunks by carrying the remainder.
+//! Chooses the side of a chunk. Carrying the remainder keeps the share exactly over any run of chunks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -18,7 +18,7 @@ pub use replacement::{Effort, Range, Replacement, ReplacementSpec, anonymous_ran
 use crate::error::Result;
 use crate::share::CxlShare;
 
-/// What was really put in force.
+/// The placement that is in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
     pub share: CxlShare,

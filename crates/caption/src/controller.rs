@@ -15,7 +15,7 @@ use crate::units::Seconds;
 use crate::window::Window;
 use std::time::Duration;
 
-/// What the tuner climbs.
+/// The figure that the tuner climbs.
 #[derive(Debug)]
 pub enum Objective {
     /// The estimate of the memory subsystem's performance.
@@ -43,7 +43,7 @@ pub struct ControllerSpec {
     pub settling_samples: usize,
 }
 
-/// What a sample led to.
+/// Result of a sample.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The sample after the moving average.

@@ -1,4 +1,4 @@
-//! Every way in which Caption says no: a stable code, the cause, the next step.
+//! Errors of Caption: a stable code, the cause, the next step.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What stood in the attributes before the first write, on disk before the first write.
+//! The journal: the values of the attributes before the first write. It is on disk before that write.
 //!
 //! Lives in /run: it is gone after a reboot, as the weights are. Read by the guardian, by the next start, and by `restore`.
 

@@ -1,4 +1,5 @@
-//! The line that a person watches: rewritten at each sample, kept at each decision; nothing where no one watches.
+//! The line that a person watches. Each sample rewrites it, and each decision keeps it. Without a terminal there is
+//! none.
 
 use crate::actuator::Applied;
 use crate::controller::Step;

@@ -1,4 +1,4 @@
-//! One controller at a time: flock(2) on a file that outlives no one.
+//! Allows one controller at a time, by flock(2) on a file. The kernel frees the lock when its holder ends.
 //!
 //! The lock belongs to the open file: the guardian, which inherits it, holds it until the weights are back.
 
@@ -10,10 +10,10 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What a dying controller's guardian needs at most to put the weights back.
+/// Longest time that a dying controller's guardian needs to put the weights back.
 const PATIENCE: Duration = Duration::from_millis(1000);
 
-/// Where the lock and the journal live.
+/// Folder of the lock and the journal.
 pub fn directory(root: &Root) -> PathBuf {
     root.path("run/cxlab-caption")
 }
@@ -46,7 +46,7 @@ impl Lock {
         Ok(Lock { file })
     }
 
-    /// The same lock for the guardian.
+    /// Shares this lock with the guardian.
     pub fn share(&self) -> std::io::Result<File> {
         self.file.try_clone()
     }

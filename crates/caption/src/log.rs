@@ -10,9 +10,9 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What the first line says, in its key `format`.
+/// Value of the key `format` in the first line.
 pub const FORMAT: &str = "caption-log-1";
-/// What a line holds beside the sample.
+/// Keys that a line holds beside the sample.
 pub const OWN_KEYS: [&str; 6] = ["performance", "cxl_share", "placement", LEFT_OUT, "verdict", "next_cxl_share"];
 /// Stands, true, in the line of a sample on which no decision rests.
 pub const LEFT_OUT: &str = "left_out";

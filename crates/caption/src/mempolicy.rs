@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::topology::NodeSet;
 use std::io;
 
-/// How the calling thread's new pages are placed; children inherit it.
+/// Placement of the calling thread's new pages. Children inherit it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Only these nodes.
@@ -49,7 +49,7 @@ impl Policy {
     }
 }
 
-/// Where a page is, or why it could not be told or moved.
+/// Node of a page, or the reason why it could not be told or moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageStatus {
     Node(u32),

@@ -1,4 +1,4 @@
-//! Where /sys, /proc and /run are: the one door to the machine's files, so that a test can stand in a temporary tree.
+//! The one door to the machine's files in /sys, /proc and /run. A test can give it a temporary tree.
 
 use crate::error::{Error, Result};
 use std::io::Write;
@@ -41,7 +41,7 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// As it stands now.
+    /// Reads an attribute as it stands now.
     pub fn current(path: PathBuf) -> Result<Attribute> {
         let content = read(&path)?;
         Ok(Attribute { path, content })

@@ -33,7 +33,7 @@ pub struct Run {
     pub program: Option<Child>,
 }
 
-/// How a run ended, and with what.
+/// The end of a run, and its result.
 #[derive(Debug)]
 pub struct Summary {
     pub samples: usize,

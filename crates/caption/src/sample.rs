@@ -53,7 +53,7 @@ impl Metric {
     }
 }
 
-/// What the machine did since the sample before.
+/// Figures of the machine since the sample before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {

@@ -76,7 +76,7 @@ impl fmt::Display for CxlShare {
     }
 }
 
-/// Where the share may move.
+/// Least and greatest share that the controller may set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShareBounds {
     pub least: CxlShare,

@@ -1,4 +1,4 @@
-//! Which memory nodes are DDR and which are CXL.
+//! Finds which memory nodes are DDR and which are CXL.
 //!
 //! A CXL node is a node with memory and no processor. Memory on the package (HBM) looks the same: such machines name
 //! their nodes. Source: Documentation/ABI/stable/sysfs-devices-node (has_memory, has_cpu).
@@ -98,7 +98,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// As the machine has it; `ddr` and `cxl` are what the user named. CAP030 on a machine with one node.
+    /// Finds the nodes of the machine. `ddr` and `cxl` are those that the user named. Fails with CAP030 on a machine
+    /// with one node.
     pub fn detect(root: &Root, ddr: Option<NodeSet>, cxl: Option<NodeSet>) -> Result<Topology> {
         let memory: NodeSet = root.read(format!("{NODES}/has_memory"))?.parse()?;
         if let (1, Some(only)) = (memory.len(), memory.iter().next()) {

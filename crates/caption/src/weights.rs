@@ -11,7 +11,7 @@ use crate::share::CxlShare;
 use std::fmt;
 use std::num::NonZeroU8;
 
-/// Largest weight searched for: above it a program's first pages all land on one node, and below it the
+/// Largest weight that is searched for. With larger ones, a program's first pages all land on one node. Up to it, the
 /// reachable shares are at most 0.8 percentage points apart between 5 and 70 %.
 pub const USUAL_BOUND: NonZeroU8 = NonZeroU8::new(32).unwrap();
 

@@ -18,7 +18,7 @@ use crate::protocol::{Event, Start};
 use crate::report;
 use crate::vmstat::Moved;
 
-/// What init's threads share of a run that goes on from its checkpoint.
+/// State that init's threads share in a run that goes on from its checkpoint.
 pub struct Checkpoint {
     pub files: Arc<Mutex<HostFiles>>,
     pub group: Group,
@@ -47,7 +47,7 @@ impl Checkpoint {
         }
     }
 
-    /// What memory management had done when the start began, if it has.
+    /// Counters of memory management when the start began, if it has.
     pub fn taken(&self) -> Option<Moved> {
         self.before.lock().expect("nobody panics with it").take()
     }

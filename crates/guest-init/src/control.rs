@@ -1,4 +1,4 @@
-//! The guest's end of what the host says: the run's file, and the control port with events out, requests in.
+//! The guest's end of the protocol: the run's file, and the control port, with events out and requests in.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -12,8 +12,8 @@ use crate::error::{Doing, Error, Result};
 use crate::protocol::{Event, Request, Run};
 use crate::tree;
 
-/// The host gives it to the machine as a file of its firmware (QEMU: docs/specs/fw_cfg.rst): the kernel reads it where and when it
-/// is asked to, so a machine whose state was saved before finds the file of its own run.
+/// The host gives it to the machine as a file of its firmware (QEMU: docs/specs/fw_cfg.rst). The kernel reads that
+/// file only when asked. So a machine whose state was saved before finds the file of its own run.
 const RUN: &str = "/sys/firmware/qemu_fw_cfg/by_name/opt/cxlab/run/raw";
 
 /// Sends events, one at a time: init's threads share the port.

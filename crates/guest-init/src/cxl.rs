@@ -1,4 +1,4 @@
-//! CXL regions: Linux's own driver is asked for a region over each window, and what it committed is read back.
+//! CXL regions. Init asks Linux's own driver for a region over each window, and reads back what it committed.
 //!
 //! ```text
 //!   root decoder (window) -- create_ram_region ---> region: ways, granularity, size
@@ -26,7 +26,7 @@ use crate::tree;
 const DEVICES: &str = "/sys/bus/cxl/devices";
 const DAX_DEVICES: &str = "/sys/bus/dax/devices";
 
-/// Who manages the memory of a region.
+/// Whether Linux or an application manages the memory of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Managed {
@@ -49,7 +49,7 @@ pub enum Partition {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// fixed memory window, which is root decoder decoder0.<window>
+    /// fixed memory window, which is root decoder `decoder0.<window>`
     window: u32,
     /// serial numbers of the devices, by position in the region
     serials: Vec<u64>,
@@ -69,7 +69,8 @@ impl Plan {
         }
     }
 
-    /// The same in each run, so that a region has its name again. The last digits are the window's number.
+    /// Identifier of a region. It is the same in each run, so that the region keeps its name. Its last digits are the
+    /// window's number.
     fn uuid(&self) -> String {
         format!("c8c51ab0-0000-4000-8000-{:012x}", self.window)
     }
@@ -141,7 +142,7 @@ fn make(plan: &Plan) -> Result<Region> {
     committed(plan, &region)
 }
 
-/// What Linux made of it.
+/// Reads the region that Linux committed.
 fn committed(plan: &Plan, region: &Path) -> Result<Region> {
     let base = number(&region.join("resource"))?;
     let (node, device) = match plan.partition {

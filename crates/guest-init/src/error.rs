@@ -1,4 +1,4 @@
-//! What can go wrong in the guest before and after the program; each with a stable code that the host shows.
+//! Errors in the guest before and after the program. Each has a stable code that the host shows.
 
 use nix::errno::Errno;
 use thiserror::Error;

@@ -4,7 +4,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-/// What is asked, as far as a read-only tree answers it.
+/// A question of the kernel, as far as a read-only tree answers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question<'a> {
     /// how far the kernel reads ahead, and the features that it offers
@@ -41,7 +41,7 @@ pub struct Asked<'a> {
     pub question: Question<'a>,
 }
 
-/// What a question comes in at most: names, no data that is written [bytes].
+/// Largest size of a question: it has names, and no data to write [bytes].
 pub const MOST_ASKED: usize = 128 << 10;
 /// The kernel may keep what it has been told.
 const FOR_EVER: u64 = 1_000_000_000;
@@ -58,7 +58,7 @@ const WANTED: u32 = ASYNC_READ | NO_OPEN | PARALLEL_FOLDERS | MOST_PAGES | KEEP_
 const HEADER: usize = 40;
 
 impl Asked<'_> {
-    /// What a message of the kernel's asks; None: it is too short to be one.
+    /// Reads a message of the kernel. None: it is too short to be one.
     pub fn parse(message: &[u8]) -> Option<Asked<'_>> {
         let (opcode, unique, node) = (u32_at(message, 4)?, u64_at(message, 8)?, u64_at(message, 16)?);
         let body = message.get(HEADER..)?;

@@ -1,4 +1,5 @@
-//! The host's tree for a program with a checkpoint: a file system of init's own, which lets go of the host and takes hold again.
+//! The host's tree for a program with a checkpoint. It is a file system of init's own, which can close the host's
+//! files and open them again.
 //!
 //! ```text
 //!   program --> overlay --> FUSE, /host --> this thread of init --> virtio-9p (detached)
@@ -205,7 +206,7 @@ impl HostFiles {
         Ok(data)
     }
 
-    /// Where it stands among those that are open.
+    /// Opens a file. Returns its place among the open files.
     fn open(&mut self, node: u64) -> std::result::Result<usize, Errno> {
         let known = self.node(node)?;
         let file = self.opened(&known.path, OFlag::O_RDONLY)?;

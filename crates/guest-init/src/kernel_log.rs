@@ -23,7 +23,7 @@ impl KernelLog {
         Ok(KernelLog(log))
     }
 
-    /// What the out-of-memory killer said.
+    /// Lines of the out-of-memory killer.
     pub fn oom_lines(&mut self) -> Vec<String> {
         let mut record = vec![0; RECORD_BYTES];
         let mut lines = Vec::new();

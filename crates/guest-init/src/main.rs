@@ -4,8 +4,8 @@
 //!   modules -> ports -> CXL regions -> tree -> ready -> (run) -> program between two markers -> files written -> exit -> power off
 //! ```
 //!
-//! While the program runs init does nothing of its own: it sleeps in waitpid, and its pumps sleep until the program writes or
-//! the host sends input.
+//! While the program runs, init does nothing of its own. It sleeps in waitpid. Its pumps sleep until the program
+//! writes or the host sends input.
 
 mod checkpoint;
 mod control;
@@ -66,8 +66,9 @@ use crate::protocol::{Event, Exit, Request, Run, Status, Step, Stream};
 use crate::stdio::{Closer, Ends, Input, Output};
 use crate::vmstat::Moved;
 
-/// The guest's time, of which the host sees nothing: what the kernel has put off during boot (callbacks of RCU, work queues)
-/// it does meanwhile, not beside the program. Without it, a loop of 8 ms paid 0.21 M kernel instructions, not 0.02 M.
+/// This wait is of the guest's time, and takes none of the host's. The kernel meanwhile does what it put off during
+/// boot (callbacks of RCU, work queues), not beside the program. Without it, a loop of 8 ms paid 0.21 M kernel
+/// instructions, not 0.02 M.
 const SETTLE: Duration = Duration::from_millis(50);
 
 fn main() {

@@ -20,10 +20,10 @@ use crate::sysfs::{below, entries, name, number, parse, poll, read, write};
 const DEVICES: &str = "/sys/bus/nd/devices";
 /// Mappings of 2 MiB, which is what `ndctl` aligns a namespace to.
 const ALIGNMENT: &str = "2097152";
-/// Where the device keeps Linux's description of its pages: in itself, as `ndctl` decides.
+/// Place of Linux's description of the device's pages: the device itself, as `ndctl` decides.
 const PAGES_DESCRIBED_IN: &str = "pmem";
 
-/// How programs reach a namespace.
+/// Interface by which programs reach a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Namespace {

@@ -29,7 +29,7 @@ impl Phrase {
         Phrase { text, tail: Vec::new() }
     }
 
-    /// Where the text ends in this piece, if it comes with it.
+    /// Place in this piece at which the text ends, if it does.
     fn ends_in(&mut self, piece: &[u8]) -> Option<usize> {
         let known = self.tail.len();
         self.tail.extend_from_slice(piece);
@@ -43,7 +43,7 @@ impl Phrase {
     }
 }
 
-/// Where a run is between its beginning and its end, each a text in whichever stream, or a function.
+/// Progress of a run between its beginning and its end. Each is a text in any stream, or a function.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// detail begins somewhere within the program
@@ -93,7 +93,7 @@ impl Heard {
     }
 }
 
-/// What is awaited in one stream.
+/// The texts that are awaited in one stream.
 pub struct Awaited {
     from: Option<Phrase>,
     to: Option<Phrase>,
@@ -109,8 +109,8 @@ impl Awaited {
         Awaited { from, to, heard: Arc::clone(heard), checkpoint }
     }
 
-    /// Where a text is awaited, let this thread run as soon as the program has written: else the program would go on until
-    /// the scheduler takes its processor away, milliseconds behind the text.
+    /// If a text is awaited, this lets the thread run as soon as the program has written. Otherwise the program would
+    /// go on until the scheduler takes its processor away, milliseconds after the text.
     pub fn run_at_once(&self) {
         if self.from.is_some() || self.to.is_some() {
             run_at_once();

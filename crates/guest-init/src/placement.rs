@@ -1,4 +1,4 @@
-//! Where Linux places the program's pages: set_mempolicy(2) and the weights of weighted interleave.
+//! Tells Linux where to place the program's pages, by set_mempolicy(2) and the weights of weighted interleave.
 //!
 //! Raw system calls: Debian 12's libnuma knows no weighted interleave. A policy survives execve, so init's child sets it for the
 //! program. Source: Linux 6.12 include/uapi/linux/mempolicy.h; weights since 6.9,

@@ -28,7 +28,7 @@ use crate::protocol::{Run, Symbol};
 use crate::report;
 use cxlab_marker::{FROM_OUTPUT, marker};
 
-/// Which of the kernel's event sources counts calls of a function.
+/// The kernel's event source that counts calls of a function.
 const SOURCE: &str = "/sys/bus/event_source/devices/uprobe/type";
 
 /// PERF_FLAG_FD_CLOEXEC (linux/perf_event.h).

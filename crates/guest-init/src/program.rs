@@ -33,7 +33,7 @@ use cxlab_marker::{PROGRAM_END, PROGRAM_START, marker};
 /// Hard limit of open files, as systemd sets it: programs of the host expect to be able to raise theirs.
 const OPEN_FILES: u64 = 1 << 20;
 
-/// What the program is given as descriptors 0, 1, 2.
+/// Descriptors 0, 1 and 2 of the program.
 pub struct Stdio {
     pub stdin: OwnedFd,
     pub stdout: OwnedFd,

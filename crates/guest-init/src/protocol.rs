@@ -1,5 +1,5 @@
-//! What host and guest say to each other: the run is a file of the initramfs, all else goes over the port `cxlab.control`, one
-//! JSON object a line.
+//! The messages between host and guest. The run is a file of the initramfs. All else goes over the port
+//! `cxlab.control`, one JSON object a line.
 //!
 //! ```text
 //!   guest                                   host
@@ -79,7 +79,7 @@ pub enum Stream {
     Stderr,
 }
 
-/// What the host sent ahead of the program on the port `cxlab.stdin`.
+/// Input that the host sent before the program started, on the port `cxlab.stdin`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamStart {
@@ -141,7 +141,7 @@ pub struct Symbol {
     pub offset: u64,
 }
 
-/// What a run that goes on from a checkpoint wants; the rest is the checkpoint's.
+/// Request of a run that goes on from a checkpoint. The rest is the checkpoint's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -155,7 +155,7 @@ pub struct Start {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Stdin {
     Null,
-    /// The same file as the host's standard input, at the same offset [bytes].
+    /// The file that is the host's standard input, at its offset [bytes].
     File {
         path: ByteString,
         offset: u64,
@@ -173,7 +173,7 @@ pub enum Event {
     Failed { code: &'static str, message: String },
 }
 
-/// How the program ended and what it left.
+/// The end of the program, and what it left.
 #[derive(Debug, Serialize)]
 pub struct Exit {
     pub status: Status,
@@ -226,7 +226,7 @@ impl Status {
     }
 }
 
-/// What the child does between fork and its first own instruction.
+/// A step of the child between fork and its first own instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {

@@ -1,13 +1,13 @@
-//! Which guest-physical addresses belong to which NUMA node: the ACPI System Resource Affinity Table.
+//! Reads which guest-physical addresses belong to which NUMA node, from the ACPI System Resource Affinity Table.
 //!
 //! ```text
 //!   0        36         48          48 + len
 //!   | header | reserved | structure | structure | ...      structure = type u8, length u8, body
 //! ```
 //!
-//! Source: ACPI 6.5, section 5.2.16 (table) and 5.2.16.2 (memory affinity structure, type 1, 40 bytes).
-//! Not read: processor, GIC and generic-initiator affinities. Linux numbers nodes in the order in which it meets proximity
-//! domains; QEMU emits them in ascending order from 0, so the two numbers are the same here.
+//! Source: ACPI 6.5, section 5.2.16 (table) and 5.2.16.2 (memory affinity structure, type 1, 40 bytes). Not read:
+//! processor, GIC and generic-initiator affinities. Linux numbers nodes in the order in which it meets proximity
+//! domains. QEMU emits them in ascending order from 0. So the two numbers are the same here.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// Where Linux shows the table.
+/// File in which Linux shows the table.
 pub const PATH: &str = "/sys/firmware/acpi/tables/SRAT";
 
 /// ACPI header (36 bytes) and the 12 reserved bytes of the SRAT.

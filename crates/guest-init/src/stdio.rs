@@ -107,8 +107,8 @@ impl Input {
 
     /// Put what the host sent ahead of the run into the pipe.
     ///
-    /// The host decides how much that is (it can wait on its own clock: a guest that idles may have no time of its own), so a
-    /// program that starts with input at hand finds it there, whatever the host's scheduling.
+    /// The host decides how much that is. It can wait on its own clock, while an idle guest may have no time of its
+    /// own. So a program that starts with input at hand finds it there, whatever the host's scheduling.
     pub fn prime(&mut self, start: StreamStart) -> io::Result<()> {
         let mut ahead = Vec::with_capacity(PIPE_BYTES);
         while !self.ended && (ahead.len() < start.primed || start.ended) {

@@ -1,12 +1,13 @@
-//! What a placement controller needs of the guest: the weights of weighted interleave, its ports by name, a place for its
-//! lock, to be let run as soon as it wakes, and weights that are in force at once.
+//! Prepares the guest for a placement controller. The controller gets the weights of weighted interleave, its ports
+//! by name and a place for its lock. It runs as soon as it wakes, and its weights are in force at once.
 //!
-//! Linux frees the old weights when every processor has passed a quiescent state (synchronize_rcu in mm/mempolicy.c): 12 ms a
-//! write on this busy processor [seen on 6.12], nothing against the seconds of a server and much against milliseconds that stand
-//! for them. Expedited, it is well below one.
+//! Linux frees the old weights when every processor has passed a quiescent state (synchronize_rcu in mm/mempolicy.c).
+//! That takes 12 ms a write on this busy processor [seen on 6.12]. It is nothing beside a server's seconds, and much
+//! beside the milliseconds that stand for them here. Expedited, it is well below one.
 //!
-//! The controller runs as the user who started it, as every program here does; on this machine, which is the user's own, these
-//! files are given to that user. Source: Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave.
+//! The controller runs as the user who started it, as every program here does. This machine is the user's own, so
+//! these files are given to that user. Source:
+//! Documentation/ABI/testing/sysfs-kernel-mm-mempolicy-weighted-interleave.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -20,7 +21,7 @@ use crate::error::{Doing, Error, Result};
 use crate::port;
 
 const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
-/// Where udev, which is not here, has a port by its name.
+/// Folder of ports by name, which udev makes elsewhere. The guest has no udev.
 const PORTS_BY_NAME: &str = "/dev/virtio-ports";
 /// The machine's counters come in here, the controller's log goes out there.
 const PORTS: [&str; 2] = ["cxlab.counters", "cxlab.caption-log"];

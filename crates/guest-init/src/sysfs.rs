@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::error::{Doing, Error, Result};
 
-/// How long to wait for what a driver makes.
+/// Number of looks for a file that a driver makes.
 const ATTEMPTS: u32 = 10_000;
 const PAUSE: Duration = Duration::from_millis(1);
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::error::{Doing, Result};
 
-/// What ends a line's input on a terminal (VEOF, termios(3)).
+/// Character that ends a line's input on a terminal (VEOF, termios(3)).
 pub const END_OF_INPUT: &[u8] = b"\x04";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -1,8 +1,9 @@
 //! Linux's own tiering of memory: promotion of hot pages by NUMA balancing, demotion of cold ones on reclaim.
 //!
-//! A program's simulated time is milliseconds, so the scan periods are shortened, from 1 s by default, and with them what a
-//! scan covers: Linux never scans faster than 2560 MB a second (kernel/sched/fair.c: MAX_SCAN_WINDOW, task_scan_min).
-//! Source: Linux 6.12, Documentation/admin-guide/sysctl/kernel.rst (numa_balancing), kernel/sched/debug.c.
+//! A program's simulated time is milliseconds. So the scan periods are shortened, from 1 s by default, and with them
+//! what a scan covers. Linux never scans faster than 2560 MB a second (kernel/sched/fair.c: MAX_SCAN_WINDOW,
+//! task_scan_min). Source: Linux 6.12, Documentation/admin-guide/sysctl/kernel.rst (numa_balancing),
+//! kernel/sched/debug.c.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! The file tree that the program sees: the host's, read-only over virtio-9p, under a writable layer that dies with the guest.
+//! The file tree that the program sees: the host's, read-only over virtio-9p, under a writable layer that is gone
+//! when the guest ends.
 //!
 //! ```text
 //!   initramfs                      overlay, becomes /

@@ -1,9 +1,9 @@
-//! What the program wrote: a walk over the overlay's upper layer.
+//! Finds what the program wrote, by a walk over the overlay's upper layer.
 //!
-//! A whiteout (character device 0/0) is a deletion. A folder that the overlay copied up, because something below it was written,
-//! has the attribute `trusted.overlay.origin`, and is not listed; one that the program made has not. Sources:
-//! Documentation/filesystems/overlayfs.rst; Linux 6.12, fs/overlayfs/copy_up.c (`ovl_set_origin_fh`: the attribute is there, if
-//! empty, also where the lower file system has no file handles).
+//! A whiteout (character device 0/0) is a deletion. The overlay copies a folder up if something below it is written.
+//! Such a folder has the attribute `trusted.overlay.origin`, and is not listed. One that the program made has no such
+//! attribute. Sources: Documentation/filesystems/overlayfs.rst; Linux 6.12, fs/overlayfs/copy_up.c
+//! (`ovl_set_origin_fh`: the attribute is there, if empty, also where the lower file system has no file handles).
 
 use std::ffi::CString;
 use std::fs::{self, File, Metadata};

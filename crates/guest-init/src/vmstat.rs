@@ -1,5 +1,5 @@
-//! What Linux's memory management did while the program ran: /proc/vmstat, and the time that memory cost: what tasks
-//! waited (PSI), and what the kernel's threads that reclaim, demote and compact were on a processor.
+//! Reports what Linux's memory management did while the program ran. It reads /proc/vmstat, the time that tasks
+//! waited for memory (PSI), and the processor time of the kernel's threads that reclaim, demote and compact.
 //!
 //! Not told apart: what a task itself does for its memory while it does not wait (its faults, its promotions).
 //! Source: Linux 6.12, mm/vmstat.c; Documentation/accounting/psi.rst; Documentation/scheduler/sched-stats.rst.

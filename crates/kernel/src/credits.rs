@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-/// What became of a request for a credit.
+/// Result of a request for a credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grant {
     /// the credit is the caller's
@@ -63,7 +63,7 @@ impl<W: Copy> Credits<W> {
         self.total - self.free
     }
 
-    /// Who is next.
+    /// The waiter that is next.
     #[must_use]
     pub fn first_waiter(&self) -> Option<W> {
         self.waiters.front().copied()
@@ -79,7 +79,7 @@ impl<W: Copy> Credits<W> {
         self.waiters.len()
     }
 
-    /// How often a request found none.
+    /// Number of requests that found no credit.
     #[must_use]
     pub fn full_events(&self) -> u64 {
         self.full_events

@@ -1,4 +1,4 @@
-//! The event queue: what happens next, totally ordered by (time, sequence).
+//! The event queue: events in a total order by (time, sequence).
 //!
 //! ```text
 //!   less than about 2 us ahead   wheel.rs, a slot of time each
@@ -98,7 +98,7 @@ impl<E: Copy> EventQueue<E> {
         Some(taken)
     }
 
-    /// Of a near and a far event at one instant the far one was scheduled first, when it was still far.
+    /// If a near and a far event are due at one instant, the far one was scheduled first, when it was still far.
     #[inline]
     fn find_next(&self) -> Option<Next> {
         let near = self.near.first(self.now).map(|slot| (slot, self.near.head(slot)));

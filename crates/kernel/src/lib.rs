@@ -1,4 +1,4 @@
-//! Discrete-event simulation without a word about memory.
+//! Discrete-event simulation. This crate knows nothing of memory.
 //!
 //! ```text
 //!   quantity  Time, Frequency, Bytes, Bandwidth: made from text that carries a unit

@@ -1,4 +1,4 @@
-//! The order of time: whoever finds it broken says so here, in every build, and the run fails at its end.
+//! The order of time. A part that finds it broken reports it here, in every build, and the run fails at its end.
 //!
 //! ```text
 //!   server, wire, a difference of times --violated--> count of this thread --broken--> the run's error
@@ -33,7 +33,7 @@ pub fn violated(what: &'static str, had_come_ps: u64, came_ps: u64) {
     BROKEN.set(Some(Broken { count: first.count + 1, ..first }));
 }
 
-/// What was violated on this thread since [`forget`].
+/// Violations of the order on this thread since [`forget`].
 #[must_use]
 pub fn broken() -> Option<Broken> {
     BROKEN.get()

@@ -1,8 +1,8 @@
 //! Quantities: a number never travels without its dimension.
 //!
-//! Each is made from text that carries a unit (`"13.75 ns"`, `"4800 MT/s"` is a DRAM matter and lives there),
-//! or from a constructor whose name carries it. There is no arithmetic between kinds except where physics has
-//! one: `Bytes / Bandwidth = Time`, `Frequency.cycles(n) = Time`.
+//! Each is made from text that carries a unit (`"13.75 ns"`, `"4800 MT/s"` is a DRAM matter and lives there), or from
+//! a constructor whose name carries it. Kinds mix only as physics has it: `Bytes / Bandwidth = Time`,
+//! `Frequency.cycles(n) = Time`.
 //!
 //! Not modelled: fractions of a picosecond. A period that is no whole number of picoseconds is rounded once
 //! for each edge ([`Frequency::cycles`]), so that the error does not add up.

@@ -1,4 +1,4 @@
-//! Named streams of random numbers from one seed: adding a user of randomness changes no other's numbers.
+//! Named streams of random numbers from one seed. A new user of random numbers does not change those of the others.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,4 +1,4 @@
-//! A server in order: one customer at a time, first come first served, reserved ahead.
+//! A server serves one customer at a time, first come first served. Its time can be reserved ahead.
 //!
 //! ```text
 //!   arrivals (in time order) ->  [ waiting ... | busy ]  -> departures

@@ -1,4 +1,5 @@
-//! A slab: rows that live as long as a transaction does, addressed by a small key, never moved, reused.
+//! A slab holds rows that live as long as a transaction. A small key addresses a row. Rows never move, and are
+//! reused.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};

@@ -1,4 +1,4 @@
-//! Entries of a buffer whose return may be known ahead.
+//! Entries of a buffer. The time at which an entry returns may be known ahead.
 //!
 //! ```text
 //!   take --> [ entries ] --return known----> lent again from then on, without an event
@@ -39,7 +39,7 @@ impl<W> Slots<W> {
         self.free.pop_front().map(|free| free.max(at))
     }
 
-    /// Who found none waits.
+    /// Adds a waiter that found no free slot.
     pub fn wait(&mut self, waiter: W) {
         self.waits += 1;
         self.waiting.push_back(waiter);

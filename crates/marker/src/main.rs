@@ -1,7 +1,7 @@
 //! `cxlab-marker begin` and `cxlab-marker end`: detail begins or ends here, for scripts.
 //!
-//! Outside of CXLab the program does nothing. A region holds the end of the first call and the start of the second:
-//! some ten thousand instructions each, of the kernel's `exec` for the most part.
+//! Outside of CXLab the program does nothing. A region holds the end of the first call and the start of the second.
+//! Each is some ten thousand instructions, of the kernel's `exec` for the most part.
 
 use std::process::ExitCode;
 

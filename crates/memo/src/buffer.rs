@@ -1,4 +1,4 @@
-//! Memory that is measured: mapped, bound to a node, filled, and checked to be where and what was asked for.
+//! Memory that is measured. It is mapped, bound to a node and filled. Its node and pages are checked.
 
 use crate::error::{Error, Result};
 use crate::isa::LINE;

@@ -1,4 +1,4 @@
-//! The pointer chase: one cycle through all lines, each load's address being the value of the load before.
+//! The pointer chase is one cycle through all lines. Each load's address is the value of the load before.
 //!
 //! A random order is a uniformly drawn cycle (Sattolo 1986), so the walk visits every line once before it repeats: no short cycle
 //! can hide in a cache. A sequential order is lmbench's stride, which prefetchers see through.

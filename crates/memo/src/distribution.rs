@@ -13,7 +13,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of latencies [ns].
+    /// Makes the distribution of these latencies [ns].
     #[must_use]
     pub fn of(latencies: &[f64]) -> Distribution {
         let mut picoseconds = Histogram::new(3).expect("three digits are valid");

@@ -1,4 +1,4 @@
-//! Every way in which memo says no: a stable code, the cause, the next step.
+//! Errors of memo: a stable code, the cause, the next step.
 
 use cxlab_kernel::Bytes;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Where memo runs: processor, nodes, tiers, what firmware says of them, and what makes figures unreliable.
+//! The host that memo runs on: processor, nodes, tiers, firmware's figures, and what makes measurements unreliable.
 //!
 //! Everything here is read, nothing is set. What cannot be read is `None`, and the caveats say so where it matters.
 

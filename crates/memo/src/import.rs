@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::report::{Benchmark, Imported, Point, Provenance, Report, Settings};
 use std::path::Path;
 
-/// What was found in a text.
+/// Figures that were found in a text.
 #[derive(Debug)]
 struct Found {
     benchmark: Benchmark,

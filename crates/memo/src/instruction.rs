@@ -80,7 +80,7 @@ impl Instruction {
         }
     }
 
-    /// The same without accesses: the cost of clock and fence.
+    /// Times a batch without accesses: the cost of clock and fence.
     #[must_use]
     pub fn time_nothing(self, lines: &[*mut u8; BATCH]) -> Ticks {
         // SAFETY: flushing mapped lines writes them back, no more; nothing is accessed.

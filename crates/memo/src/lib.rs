@@ -1,4 +1,4 @@
-//! memo: latency and bandwidth of a real machine's memory, by instruction, load and node.
+//! memo measures latency and bandwidth of a real machine's memory, by instruction, load and node.
 //!
 //! ```text
 //!   host     where it runs, and what makes figures unreliable there

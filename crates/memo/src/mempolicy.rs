@@ -45,7 +45,7 @@ pub fn is_bound(address: usize, node: u32) -> Result<bool> {
     Ok(mode == MPOL_BIND && found == mask(node))
 }
 
-/// Where each page is: its node, or an errno as a negative number (ENOENT: nothing resident).
+/// Returns the node of each page, or an errno as a negative number (ENOENT: nothing resident).
 pub fn locate(addresses: &[usize], node: u32) -> Result<Vec<i32>> {
     let mut status = vec![-libc::ENOENT; addresses.len()];
     let nowhere: *const i32 = std::ptr::null();

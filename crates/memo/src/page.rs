@@ -36,7 +36,7 @@ impl fmt::Display for PageSize {
     }
 }
 
-/// How much of `address..address + length` is in 2 MiB pages, from the text of /proc/self/smaps.
+/// Bytes of `address..address + length` in 2 MiB pages, from the text of /proc/self/smaps.
 #[must_use]
 pub fn huge_bytes(smaps: &str, address: usize, length: usize) -> Bytes {
     let mut inside = false;

@@ -8,7 +8,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of `steps`. indicatif hides a bar whose standard error is no terminal.
+    /// A bar of so many steps. indicatif hides it if standard error is no terminal.
     #[must_use]
     pub fn of(steps: usize) -> Progress {
         let bar = ProgressBar::new(steps as u64);

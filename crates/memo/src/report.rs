@@ -1,4 +1,5 @@
-//! What a measurement says: one shape for measured, imported and simulated figures, written as table, JSON and CSV.
+//! The report of a measurement. Measured, imported and simulated figures have one shape, written as table, JSON and
+//! CSV.
 //!
 //! JSON: `machine`, `node`, `settings`, `points`: [{`delay`, `latency_ns`, `bandwidth_mb_s`, ...}], bandwidth in 10^6 bytes a
 //! second, reads and writes together. What a point lacks is left out.

@@ -1,4 +1,5 @@
-//! What every measurement of one run shares: clock, instruction set, where its memory is, how it ends.
+//! A session holds what every measurement of one run shares: clock, instruction set, place of its memory,
+//! interruption.
 
 use crate::buffer::Buffer;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! What is said of repeated measurements: median, its interval, spread, outliers.
+//! The summary of repeated measurements: median, its interval, spread, outliers.
 //!
 //! - The interval of the median is distribution-free: order statistics j and n-j+1 with the largest j whose binomial tail is at
 //!   most 2.5 % (Conover, "Practical Nonparametric Statistics", section 3.2). Fewer than 6 samples have none.

@@ -1,4 +1,4 @@
-//! What a load thread does: rounds of loads and stores over its own memory, a delay after each round.
+//! The traffic of a load thread: rounds of loads and stores over its own memory, with a delay after each round.
 //!
 //! ```text
 //!   | loads ... | stores ... | delay |  loads ... | stores ... | delay |      lines moved -> counter

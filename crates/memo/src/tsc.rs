@@ -44,7 +44,7 @@ pub struct Tsc {
     pub spread_ppm: f64,
     /// Counts at a constant rate in all power states.
     pub invariant: bool,
-    /// What one read costs, the median of reads back to back [ticks]: spans are shortened by it.
+    /// Cost of one read: the median of reads back to back [ticks]. Spans are shortened by it.
     #[serde(rename = "read_cost_ticks")]
     pub cost: Ticks,
 }

@@ -81,7 +81,7 @@ impl VirtualLine {
         PageNumber((self.0 / LINES_PER_PAGE) as u32)
     }
 
-    /// Which line of its page.
+    /// Number of the line within its page.
     #[inline]
     #[must_use]
     pub fn in_page(self) -> u64 {

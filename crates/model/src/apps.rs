@@ -1,4 +1,4 @@
-//! Synthetic applications: programs whose law of access is stated, over lines of an address space.
+//! Synthetic applications: programs with a stated law of access to the lines of an address space.
 //!
 //! ```text
 //!   key_value     YCSB's mixes over a store of records, Zipfian, latest or uniform; arrivals or back to back
@@ -37,7 +37,7 @@ use pointer_rich::PointerRich;
 use scan::Scan;
 use streaming::Streaming;
 
-/// What a program does next.
+/// Next act of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// load a line whose address is known
@@ -110,7 +110,7 @@ impl AppSpec {
         matches!(self, AppSpec::Streaming {} | AppSpec::Phased {} | AppSpec::Scan {})
     }
 
-    /// What its work is counted in.
+    /// Unit of its work.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         match self {
@@ -155,7 +155,7 @@ impl App {
         }
     }
 
-    /// Of requests, from arrival to answer.
+    /// Latency of requests, from arrival to answer.
     #[must_use]
     pub fn latency(&self) -> Option<&Latency> {
         match self {

@@ -41,7 +41,7 @@ pub use point::{NodePoint, Point, PortPoint, SocketLinkPoint};
 use round::Round;
 use traffic::Traffic;
 
-/// How long a point runs.
+/// Length of a point's run.
 #[derive(Clone, Copy)]
 struct Span {
     /// not counted
@@ -55,7 +55,7 @@ struct Span {
 impl Span {
     /// The ramp is several times the longest loaded latency of the field (EuroSys'24 figure 3: under 2 us).
     const OF_DRAM: Span = Span::new(20_000, 20_000, 60_000, 400_000);
-    /// Where lines come from flash: tens of reads that wait for each other, and thousands of pages that are counted.
+    /// Span if lines come from flash: tens of reads that wait for each other, and thousands of counted pages.
     const OF_FLASH: Span = Span::new(1_000_000, 500_000, 4_000_000, 20_000_000);
 
     const fn new(ramp: u64, piece: u64, least: u64, most: u64) -> Span {
@@ -69,13 +69,13 @@ const ENOUGH_LINES: u64 = 120_000;
 /// Batches that `memo` takes the median of (MICRO'23 takes 10,000 on a noisy machine).
 const BATCHES: usize = 4000;
 
-/// Arrays of more than so many LLCs leave nothing in it for the next round: with 15 ways for 30 lines of a set in the mean,
-/// one set in 1,700 keeps its lines (Poisson).
+/// Arrays of more than so many LLCs leave nothing in it for the next round. With 15 ways and a mean of 30 lines a
+/// set, one set in 1,700 keeps its lines (Poisson).
 const MOST_ARRAYS: u64 = 2;
 
-/// Rounds through arrays of which the LLC keeps some, before it keeps as many of them in each: under QLRU the share of hits
-/// rises from 34 % in the second round to 57 % in the 13th, and stays there (crates/model/src/cache/replacement/qlru.rs, 15 ways
-/// and 16.7 lines of a set in the mean).
+/// Rounds through arrays after which the LLC keeps the same share of them in each round. Under QLRU the share of hits
+/// rises from 34 % in the second round to 57 % in the 13th, and stays there. Source:
+/// crates/model/src/cache/replacement/qlru.rs, with 15 ways and a mean of 16.7 lines a set.
 const ROUNDS: u32 = 13;
 
 type Threads = Vec<Synthetic<Thread>>;
@@ -113,7 +113,7 @@ pub fn run(job: &Job) -> Result<Point, ModelError> {
     Ok(Point::of(job, &machine, &threads, &shares, moved))
 }
 
-/// What each core runs.
+/// Program of each core.
 fn program(
     job: &Job,
     spec: &MachineSpec,
@@ -195,8 +195,8 @@ fn cached(kernel: &Thread) -> Option<&Traffic> {
     }
 }
 
-/// Leave the caches as the kernels do after a long time: full of the lines that they have stored to, and of those that
-/// they have loaded where the LLC keeps some until their thread comes round.
+/// Leaves the caches as the kernels do after a long time. They are full of the lines that the kernels have stored to.
+/// If the LLC keeps some loaded lines until their thread comes round, they hold those too.
 fn warm(machine: &mut Machine, threads: &mut Threads) {
     let host = &machine.spec().host;
     let lines = |bytes: u64| bytes / crate::addr::LINE_BYTES;

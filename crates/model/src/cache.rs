@@ -1,4 +1,4 @@
-//! Caches: who holds a line.
+//! The caches, from L1 to the slices of the LLC: which of them holds a line.
 //!
 //! ```text
 //!   core: L1 -- victims --> L2 -- victims, clean or changed --> LLC slices -- changed victims --> memory

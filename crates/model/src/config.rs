@@ -1,4 +1,4 @@
-//! What a machine file says: the machine that comes of it and of all that it names.
+//! Assembles a machine from its file and from all files that it names.
 //!
 //! ```text
 //!   data/machines/8468v-asic.toml --document--> tree with its parts --machine_file.rs--> MachineSpec

@@ -8,8 +8,8 @@
 //! A command is cut into units of 4 KiB. They go to the dies side by side, and the command is done with the last one. The
 //! link's two directions serve units in their order. Lines enter the fabric beside those of the cores.
 //!
-//! Not modelled: a limit of commands (the guest's queue has one), the lines of queue entries, caches on the way of a line: it
-//! comes from its memory and goes there.
+//! Not modelled: a limit of commands (the guest's queue has one), the lines of queue entries, and caches on the way
+//! of a line. A line comes from its memory and goes there.
 
 mod command;
 mod stats;

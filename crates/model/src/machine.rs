@@ -199,7 +199,7 @@ impl Machine {
                 return time_went_on().map(|()| Stop::Ended);
             }
             if self.pauses.iter().all(|pause| matches!(pause, Pause::Halted | Pause::Ended)) {
-                // Who is woken first is for the guest to say.
+                // The guest says which core is woken first.
                 let halted = self.pauses.iter().enumerate().filter(|(_, pause)| **pause == Pause::Halted);
                 self.ready.extend(halted.map(|(core, _)| core));
                 return Ok(Stop::Asleep);
@@ -236,8 +236,8 @@ impl Machine {
         self.shared.queue.now()
     }
 
-    /// Run what can go on before the next event, up to the first answer, or to a core that lacks its next step: no other
-    /// core may run past that one.
+    /// Runs the cores up to the next event, the first answer, or a core that lacks its next step. No other core may
+    /// run past that one.
     fn run_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F, lacking: Lacking) -> Result<Option<Stop>, ModelError> {
         while let Some(&core) = self.ready.front() {
             match self.cores[core].run(&mut feeds.of(core), &mut self.shared)? {
@@ -380,7 +380,7 @@ impl Machine {
         self.shared.home.nodes()
     }
 
-    /// Of each core, the loads that reached a memory.
+    /// Loads of each core that reached a memory.
     #[must_use]
     pub fn loads(&self) -> &[CoreLoads] {
         &self.loads

@@ -1,4 +1,4 @@
-//! What every memory component speaks: an access, who it is for, and what a component asks of whoever drives it.
+//! The language of every memory component: an access, its owner, and what a component asks of its driver.
 //!
 //! ```text
 //!   home agent --Access--> fabric --Access--> media        each takes accesses in time order,
@@ -45,7 +45,7 @@ pub enum Extent {
     Part,
 }
 
-/// Who an access is for.
+/// The core or component that an access is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// a request of whoever drives the fabric, by its tag
@@ -80,7 +80,7 @@ pub trait Driver<W = Wake> {
     fn stamp(&mut self, _tag: Tag, _stage: Stage, _at: Time) {}
 
     /// The access `tag` is done at `at`, which may be ahead of the present. A read is done when its data is with the
-    /// driver; a write when the component has taken it over, which is when a CXL device may send its NDR.
+    /// driver. A write is done when the component has taken it over. From then on a CXL device may send its NDR.
     fn done(&mut self, at: Time, tag: Tag);
 }
 

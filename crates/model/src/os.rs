@@ -1,4 +1,4 @@
-//! The operating system: where pages are, and what moves them.
+//! The operating system of the model: it knows where pages are, and moves them.
 //!
 //! ```text
 //!   application --virtual line--> page table --present--> physical line -> core
@@ -8,10 +8,10 @@
 //!        kswapd, on a core of its own: LRU by accessed bits -> demotion | swap-out
 //! ```
 //!
-//! Kernel work is a program of the core that does it: a migration unmaps, shoots the TLBs down, loads and stores 64
-//! lines and maps again, so its bytes are on the channels and its time on the cores, and its page is away meanwhile.
-//! A policy sees accessed bits, hint faults, free frames and the clock; never who will be accessed next.
-//! Not modelled: huge pages, page tables' own memory, page cache, several threads of kswapd, memory control groups.
+//! Kernel work is a program of the core that does it. A migration unmaps, shoots the TLBs down, loads and stores 64
+//! lines, and maps again. So its bytes are on the channels and its time on the cores. Its page is away meanwhile. A
+//! policy sees accessed bits, hint faults, free frames and the clock; never who will be accessed next. Not modelled:
+//! huge pages, page tables' own memory, page cache, several threads of kswapd, memory control groups.
 
 mod costs;
 mod error;

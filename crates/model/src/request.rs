@@ -89,7 +89,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u16);
 
-/// Where a line is at home.
+/// Home of a line: its slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HomeId {
     pub node: NodeId,
@@ -117,13 +117,13 @@ impl Request {
         }
     }
 
-    /// Which core asked.
+    /// Core that asked.
     #[must_use]
     pub fn core(&self) -> CoreId {
         self.by.core
     }
 
-    /// Where its line is at home.
+    /// Home of its line.
     #[must_use]
     pub fn home(&self) -> HomeId {
         HomeId { node: self.node, slice: self.slice }

@@ -1,4 +1,5 @@
-//! What crosses between Rust and Python, as a JSON schema: `scripts/generate_border.py` writes the Python types from it.
+//! The JSON schema of what crosses between Rust and Python. `scripts/generate_border.py` writes the Python types from
+//! it.
 //!
 //! ```text
 //!   a struct with Serialize or Deserialize --JsonSchema--> schema --generate_border.py--> python/cxlab/border.py

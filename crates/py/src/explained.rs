@@ -1,4 +1,4 @@
-//! What the words of results and errors mean, from where each is declared: statistics, causes of the CPI stack, errors.
+//! Explains words of results and errors, from where each is declared: statistics, causes of the CPI stack, errors.
 //!
 //! ```text
 //!   a machine at rest  --Part::tree-->  every statistic that a run on it has

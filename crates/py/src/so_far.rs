@@ -1,5 +1,5 @@
-//! How far a run has come, told by the model's process while it works: a replay writes it into a pipe, a live run into its
-//! partial summary.
+//! Tells how far a run has come while the model works. A replay writes it into a pipe, a live run into its partial
+//! summary.
 
 use std::fs::File;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! QEMU's accelerator asks us: what time it is, whether a vCPU is idle, who raises an interrupt.
+//! Answers QEMU's accelerator: the time, whether a vCPU is idle, and which device raises an interrupt.
 //!
 //! The class `tcg-accel-ops` is a table of pointers, and each series of QEMU has its own (`series.rs`). With a clock that is one
 //! slot off, Linux boots, and its time is wrong. So the table is looked at before it is changed, and a clock is read after that.

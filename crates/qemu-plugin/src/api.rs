@@ -56,9 +56,9 @@ pub const GREATER_OR_EQUAL: c_int = 7;
 /// `QEMU_PLUGIN_INLINE_ADD_U64`
 pub const ADD: c_int = 0;
 
-/// What is called for a vCPU: version 4 passes our id and the vCPU, version 7 the vCPU and our data.
+/// Function that is called for a vCPU. Version 4 passes our id and the vCPU, version 7 the vCPU and our data.
 pub type VcpuCallback = *const c_void;
-/// What is called for a block: version 4 passes our id and the block, version 7 the block and our data.
+/// Function that is called for a block. Version 4 passes our id and the block, version 7 the block and our data.
 pub type BlockCallback = *const c_void;
 pub type ExecutionCallback = unsafe extern "C" fn(c_uint, *mut c_void);
 pub type MemoryCallback = unsafe extern "C" fn(c_uint, MemoryInfo, u64, *mut c_void);

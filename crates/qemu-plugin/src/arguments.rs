@@ -9,7 +9,7 @@ use cxlab_access::{Schedule, Vcpu};
 
 use crate::answer::Answer;
 
-/// Which instructions go to the model.
+/// Instructions that go to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// all from the program's start to its end
@@ -45,7 +45,7 @@ pub enum WarmUp {
     Program,
 }
 
-/// How an idle guest comes to its next timer.
+/// Way in which an idle guest comes to its next timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
     /// at once
@@ -65,7 +65,7 @@ pub struct Bounds {
     pub control: Option<u16>,
 }
 
-/// Where a guest begins, and whether it ends where Linux is up.
+/// Begin of a guest, and whether it ends when Linux is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boot {
     /// it boots, and runs its program
@@ -99,7 +99,7 @@ pub struct Disk {
     pub file: RawFd,
 }
 
-/// What the supervisor asks of the plugin.
+/// The supervisor's arguments for the plugin.
 #[derive(Clone, Debug)]
 pub struct Arguments {
     /// descriptor of the ring's shared memory, inherited

@@ -1,5 +1,5 @@
-//! Where Linux is up, or a program at its checkpoint: the machine stands still for its state to be saved, or goes on as one whose
-//! state was loaded.
+//! Stops the machine when Linux is up, or when a program is at its checkpoint, so that its state can be saved. A
+//! machine with a loaded state goes on from there.
 //!
 //! ```text
 //!   boot=save        kernel, init --> marker --> stand still; the supervisor has QEMU write the state, and ends it
@@ -8,8 +8,8 @@
 //!   none of them     kernel, init --> marker ----> run
 //! ```
 //!
-//! Behind the marker all are the same machine at the same time: timers that are due have been run, the next look at them is
-//! as far away, and nothing that was translated or walked before is left.
+//! After the marker, all such machines are the same at the same time. Timers that are due have run, and the next look
+//! at them is equally far away. No earlier translation or page walk is left.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What QEMU calls where a vCPU executes: blocks, clock reads, halts, lines touched. Each tells the stream.
+//! Functions that QEMU calls when a vCPU executes: blocks, clock reads, halts, touched lines. Each tells the stream.
 //!
 //! Where several vCPUs take turns, a block may be left at its beginning, or before a clock read.
 
@@ -92,8 +92,8 @@ unsafe extern "C" fn leave(cpu: Cpu, back: usize) {
     }
 }
 
-/// One of several is about to execute PAUSE, which ends its block: the model knows without more how long that takes, and
-/// so when the vCPU looks again at what it waits for.
+/// One of several vCPUs is about to execute PAUSE, which ends its block. The model knows how long PAUSE takes. So it
+/// knows when the vCPU looks again at what it waits for.
 pub unsafe extern "C" fn on_pause(vcpu: u32, instruction: *mut c_void) {
     if mode::in_detail() {
         with(|stream| stream.feed.push(vcpu as usize, Record::Cut { instruction: instruction as u16 + 1 }));
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u6
     });
 }
 
-/// The same where nothing is timed: lines that are no news are not told.
+/// Handles an access between windows. It tells a line only if that is news.
 #[inline]
 fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instruction: u16) {
     with(|stream| {
@@ -193,8 +193,8 @@ fn located(info: api::MemoryInfo, address: u64, store: bool, instruction: u16) -
     }
 }
 
-/// Without detail a store may have notified a queue: hold the vCPU until what it asks for is done, so that the answer's
-/// interrupt comes at the same place in every run.
+/// Without detail, a store may have notified a queue. Hold the vCPU until its request is done. So the interrupt of
+/// the answer comes at the same place in every run.
 pub unsafe extern "C" fn on_notify(_vcpu: u32, info: api::MemoryInfo, address: u64, _data: *mut c_void) {
     // SAFETY: the address is looked up within the callback that it is valid in.
     let is_device = unsafe {

@@ -8,10 +8,10 @@
 //! QEMU asks the accelerator's class for the time; `accelerator.rs` puts the three functions of this file there. Time
 //! never runs backwards: what was once shown is a floor for all that follows.
 //!
-//! QEMU's main loop runs timers, too, whenever it happens to wake, and sleeps until the next is due: a microsecond of the
-//! guest's time passes for it in a microsecond of the host's, so that it would wake all the time, for nothing. It is
-//! shown a time a second behind the one up to which the vCPU has run timers: each rings at its own place in the
-//! program, the same in every run, and the main loop sleeps.
+//! QEMU's main loop runs timers too, whenever it happens to wake, and sleeps until the next is due. It takes a
+//! microsecond of the guest's time for one of the host's. So it would wake all the time, for nothing. The plugin
+//! shows it a time that is a second behind the one up to which the vCPU has run timers. So each timer rings at the
+//! same place of the program in every run, and the main loop sleeps.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -27,11 +27,12 @@ use crate::{disk, mode, progress, qemu, turns};
 const PS_PER_NS: u64 = 1000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
-/// How far behind the main loop's clock is: it sleeps for so long at least, unless something else wakes it [ps].
+/// Delay of the main loop's clock. The loop sleeps for at least so long, unless something else wakes it [ps].
 const MAIN_LOOP_BEHIND: u64 = PS_PER_SECOND as u64;
 
-/// What PAUSE takes without detail [ps]: long, because to QEMU it is. With 37 ns each, a boot of 16 vCPUs took 36.2 s of the host's
-/// time, most of it to go round halted vCPUs; with this, 10.7 s (`cxlab run --detail off --cpus 16 -- cat /proc/uptime`).
+/// Time of PAUSE without detail [ps]. It is long, because PAUSE costs QEMU much. With 37 ns each, a boot of 16 vCPUs
+/// took 36.2 s of the host's time, most of it to go round halted vCPUs. With this value it took 10.7 s (`cxlab run
+/// --detail off --cpus 16 -- cat /proc/uptime`).
 const PAUSE_PS: u64 = 1_000_000;
 
 /// Instructions between two looks at the timers where there is no detail: 10 us at the usual step.
@@ -100,7 +101,8 @@ pub fn begin_to_move_state(ps: u64) {
     STATE_MOVES.store(true, Release);
 }
 
-/// Begin to count to the next look at the timers: the phase of a guest whose state was loaded is that of one that has booted.
+/// Begins to count to the next look at the timers. So a guest whose state was loaded has the same phase as one that
+/// has booted.
 pub fn restart_looks() {
     for vcpu in 0..turns::vcpus() {
         // SAFETY: a counter of ours.
@@ -160,7 +162,7 @@ pub fn take_clock_read() -> Option<u64> {
     CLOCK_READ.with(Cell::take)
 }
 
-/// How often the time-stamp counter counts [Hz].
+/// Rate of the time-stamp counter [Hz].
 pub fn tsc_hz() -> u64 {
     spec().tsc_hz
 }

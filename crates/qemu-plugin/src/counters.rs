@@ -4,8 +4,8 @@
 //!   marker --> ring --> model --a line--> socket --> QEMU --> the port's receive queue --> interrupt
 //!     '------ the vCPU waits here, until the queue shows that the line is in -------------'
 //! ```
-//! The interrupt is raised before the vCPU goes on and taken at its next block: at the same place in every run, and at the
-//! cost that a message in memory has. Outside of detail the model sees nothing, and nobody answers.
+//! The interrupt is raised before the vCPU goes on, and taken at its next block. That is the same place in every run.
+//! It costs what a message in memory costs. Outside of detail the model sees nothing, and nobody answers.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::{port, stream};
 
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_micros(20);
-/// How long the model may take; what is in the ring takes it seconds at most.
+/// Longest time that the model may take. The records in the ring take it seconds at most.
 const MOST_WAIT: Duration = Duration::from_secs(60);
 
 /// number of the port on its bus

@@ -1,4 +1,4 @@
-//! What CPUID tells the guest of the processor's caches, TLBs and cores: the host file's figures, not QEMU's own.
+//! Answers CPUID in the guest: caches, TLBs and cores are the host file's, not QEMU's own.
 //!
 //! ```text
 //!   a block with CPUID is translated --> QEMU calls what `helper_info_cpuid` points to: ours

@@ -26,7 +26,7 @@ static KEPT: Mutex<Vec<Box<Decoded>>> = Mutex::new(Vec::new());
 static FLUSHED: AtomicBool = AtomicBool::new(false);
 
 impl Decoded {
-    /// What the instruction's callback is given.
+    /// Keeps an instruction. Returns the pointer that its callback is given.
     pub fn keep(index: u16, code: iced_x86::Instruction) -> *mut c_void {
         let mut kept = KEPT.lock().expect("nobody panics with it");
         kept.push(Box::new(Decoded { index, code }));
@@ -34,7 +34,7 @@ impl Decoded {
         last.cast_mut().cast()
     }
 
-    /// What a callback that was laid here is given.
+    /// Reads the pointer that a callback laid here is given.
     ///
     /// # Safety
     /// `data` is that of such a callback.

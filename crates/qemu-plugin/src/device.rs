@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use crate::qemu::{self, BigLock, functions};
 
-/// What a file request costs in simulated time [ps]: 80 us, a 4 KiB read of a data-centre NVMe drive (Intel
-/// SSD DC P4510 product brief: 77 us typical random read latency), and a little for the server.
+/// Simulated time of a file request: 80 us [ps]. That is a 4 KiB read of a data-centre NVMe drive, and a little for
+/// the server. Source: Intel SSD DC P4510 product brief, 77 us typical random read latency.
 pub const SERVICE_PS: u64 = 80_000_000;
 
-/// How long to let QEMU work between two looks.
+/// Time that QEMU works between two looks.
 const PAUSE: Duration = Duration::from_micros(10);
 
 /// Devices whose requests take the host's time: the name in QEMU, the queues that carry requests.
@@ -32,7 +32,7 @@ struct Queue {
     answered: u16,
 }
 
-/// What a look at the queues shows.
+/// Requests that a look at the queues shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Requests {
     pub in_flight: u64,

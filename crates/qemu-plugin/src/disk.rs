@@ -32,10 +32,10 @@ use control::Control;
 pub use request::Direction;
 use request::Request;
 
-/// How long to let QEMU's messages be read.
+/// Time for reading QEMU's messages between two looks.
 const PAUSE: Duration = Duration::from_micros(20);
 
-/// What the guest has asked for, and its number: from 1, in the order of asking.
+/// A request of the guest, and its number: from 1, in order.
 pub struct Asked {
     pub number: u32,
     pub direction: Direction,
@@ -143,12 +143,13 @@ impl Disk {
     }
 }
 
-/// What the guest has asked for since this was last called. The caller is a vCPU's thread, behind a store to a device.
+/// Takes the guest's requests since the last call. The caller is a vCPU's thread, after a store to a device.
 pub fn take() -> Vec<Asked> {
     DISK.get().map_or_else(Vec::new, Disk::take)
 }
 
-/// The same where nothing is timed: how many requests there were; all are answered. The caller does not hold the big lock.
+/// Answers all requests of the drive where nothing is timed. Returns how many there were. The caller does not hold
+/// the big lock.
 pub fn serve_at_once() -> u64 {
     let asked = take().len() as u64;
     if asked > 0 {

@@ -1,4 +1,4 @@
-//! What the QEMU that has loaded us exports: functions and variables, by their names.
+//! Finds the functions and variables that QEMU exports, by their names.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -25,7 +25,7 @@ macro_rules! functions {
 }
 pub(crate) use functions;
 
-/// Where QEMU has it; `name` ends with a zero.
+/// Address of a name in QEMU; `name` ends with a zero.
 pub fn address(name: &str) -> Option<*mut c_void> {
     let name = CStr::from_bytes_with_nul(name.as_bytes()).expect("the caller adds the zero");
     // SAFETY: a lookup by a valid C string.

@@ -1,4 +1,4 @@
-//! The host's time, of which a vCPU must see nothing: QEMU sizes a vCPU's TLB by how many entries were used in the last 100 ms.
+//! Hides the host's time from vCPUs. QEMU sizes a vCPU's TLB by how many entries were used in the last 100 ms.
 //!
 //! ```text
 //!   tlb_flush --> tlb_mmu_resize_locked --> gettimeofday      in QEMU's table of imports: ours
@@ -15,7 +15,7 @@ use std::ffi::{c_int, c_void};
 use crate::qemu::{self, Cpu};
 use crate::{imports, series};
 
-/// What one call takes: QEMU's window of 100 ms is as many flushes.
+/// Time that one call takes. So QEMU's window of 100 ms is a number of flushes.
 const CALL_MICROSECONDS: i64 = 1000;
 /// Later than any host's time [s], so that a window that has begun by the host's time is over.
 const BEGIN_SECONDS: i64 = 1 << 33;

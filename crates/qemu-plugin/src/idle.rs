@@ -1,4 +1,4 @@
-//! Idling: a vCPU that waits for an interrupt jumps to the next timer instead of waiting for the host's clock.
+//! Idling: if a vCPU waits for an interrupt, it jumps to the next timer instead of waiting for the host's clock.
 //!
 //! ```text
 //!   vCPUs halt --> wake us --> [big lock] model settles --> request in flight? stand still, look again
@@ -22,9 +22,9 @@ static HALTED: Mutex<bool> = Mutex::new(false);
 static WAKE: Condvar = Condvar::new();
 static PACE: AtomicBool = AtomicBool::new(false);
 
-/// How long to wait for what only the host can bring: a request's answer, a key.
+/// Time between two looks for what only the host can bring: a request's answer, a key.
 const PAUSE: Duration = Duration::from_micros(20);
-/// How long a drive may take where no timer is set: far longer than it does [ps].
+/// Longest time that a drive may take if no timer is set: far longer than it does [ps].
 const LONGEST_REST_PS: u64 = 1_000_000_000_000;
 const LONG_PAUSE: Duration = Duration::from_millis(1);
 

@@ -29,7 +29,7 @@ struct Relocation {
     addend: i64,
 }
 
-/// Where the program that is executed has its parts.
+/// Addresses of the parts of the executed program.
 struct Program {
     base: u64,
     dynamic: *const Dynamic,
@@ -68,7 +68,7 @@ impl Program {
         found
     }
 
-    /// Of an entry of the dynamic section; 0: it has none.
+    /// Value of an entry of the dynamic section. 0 means that there is no such entry.
     unsafe fn value(&self, tag: i64) -> u64 {
         let mut entry = self.dynamic;
         // SAFETY: the section ends with an entry of zeros.

@@ -42,7 +42,7 @@ pub unsafe extern "C" fn on_invalidation(vcpu: u32, data: *mut c_void) {
     });
 }
 
-/// What the instruction is about to make the vCPU forget.
+/// Translations that the instruction is about to make the vCPU forget.
 fn forgets(pages: &mut Pages, vcpu: usize, code: &iced_x86::Instruction) -> Option<Forget> {
     let registers = Registers::get();
     match (code.mnemonic(), code.op0_register()) {

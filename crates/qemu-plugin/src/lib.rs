@@ -1,4 +1,4 @@
-//! The QEMU plugin: tells the model what the guest executes, and the guest what time it is.
+//! The QEMU plugin tells the model what the guest executes, and the guest what time it is.
 //!
 //! ```text
 //!   QEMU (vCPUs take turns)                                                   model process

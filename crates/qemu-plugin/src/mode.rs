@@ -1,4 +1,4 @@
-//! What is told of the blocks that are executed now.
+//! The mode: how much the model is told of the blocks that execute now.
 //!
 //! Blocks are translated for one of two kinds: those that only count, and those that tell. Between the two ways of telling
 //! nothing is translated anew.

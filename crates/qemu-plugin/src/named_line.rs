@@ -5,8 +5,8 @@
 //!   execution:   registers -> effective address -> the guest's page tables -> Access, as if the line were touched
 //! ```
 //!
-//! An address without a page, or of a device, is told of no more than silicon would do about it: a prefetch there is
-//! dropped, and Linux flushes no such line. Source: Intel SDM vol. 2 (CLFLUSH, CLFLUSHOPT, CLWB, PREFETCHh).
+//! An address without a page, or of a device, is not told. Silicon drops a prefetch of such an address, and Linux
+//! flushes no such line. Source: Intel SDM vol. 2 (CLFLUSH, CLFLUSHOPT, CLWB, PREFETCHh).
 
 use std::ffi::c_void;
 

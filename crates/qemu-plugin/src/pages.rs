@@ -6,10 +6,11 @@
 //!          --> walk of the guest's page tables (CR3, physical memory) --> Page record, new id
 //! ```
 //!
-//! What the guest invalidates is looked up anew and keeps its id if it is mapped as before. The upper half of the address
-//! space is taken to be the same in all spaces, as Linux has it; an access whose frame is another one is looked up anew in
-//! any case. The table keeps [`MOST_TOLD`] pages: memory does not grow with the pages that a guest has ever mapped, neither
-//! here nor in the model. Not told: access rights, accessed and dirty bits. Source: Intel SDM vol. 3, 4.5 and 4.10.
+//! What the guest invalidates is looked up anew and keeps its id if it is mapped as before. The upper half of the
+//! address space is taken to be the same in all spaces, as Linux has it. If the frame of an access differs, the page
+//! is looked up anew in any case. The table keeps [`MOST_TOLD`] pages: memory does not grow with the pages that a
+//! guest has ever mapped, neither here nor in the model. Not told: access rights, accessed and dirty bits. Source:
+//! Intel SDM vol. 3, 4.5 and 4.10.
 
 mod slots;
 mod table;
@@ -39,7 +40,7 @@ const KEEPS: u64 = 1 << 63;
 /// Pages that the model knows at most: 1 GiB in pages of 4 KiB, more than a hundred times what a TLB holds.
 const MOST_TOLD: usize = 1 << 18;
 
-/// What selects a vCPU's page tables.
+/// Registers that select a vCPU's page tables.
 #[derive(Clone, Copy, Debug)]
 struct Space {
     /// without [`KEEPS`]
@@ -55,7 +56,7 @@ pub struct News {
     pub replaces: Option<PageId>,
 }
 
-/// What has been told.
+/// Pages that the model has been told.
 pub struct Pages {
     /// of each vCPU; `None` until it is asked for
     spaces: Vec<Option<Space>>,

@@ -1,14 +1,14 @@
-//! Poisoned lines of CXL memory: who reads one is told by a machine check, as on hardware.
+//! Poisoned lines of CXL memory. A read of one raises a machine check, as on hardware.
 //!
 //! ```text
 //!   window's RAM (priority 100)   ..........................
 //!   over a poisoned line's page (101)      | callbacks |      its line: machine check; its other lines: the RAM below
 //! ```
 //!
-//! The machine check is a data load error that software must act upon (SRAR): Linux takes the page away and sends its
-//! user SIGBUS with the address. It comes with the instruction behind the load, so that a block may read the line several
-//! times before. A store raises none: the kernel zeroes a poisoned page and gives it to a program. Not modelled: poison in the
-//! device's own list (`cxl list --media-errors`), and clearing it by writing.
+//! The machine check is a data load error that software must act upon (SRAR). Linux takes the page away and sends its
+//! user SIGBUS with the address. It comes with the instruction behind the load, so that a block may read the line
+//! several times before. A store raises none: the kernel zeroes a poisoned page and gives it to a program. Not
+//! modelled: poison in the device's own list (`cxl list --media-errors`), and clearing it by writing.
 //!
 //! Source: Intel SDM vol. 3B, 17.9.3.2 (SRAR: data loads and instruction fetches); QEMU 10.0, target/i386/helper.c and
 //! include/exec/memory.h.

@@ -124,7 +124,7 @@ pub fn functions() -> &'static Functions {
     FUNCTIONS.get().expect("check comes first")
 }
 
-/// Where QEMU keeps the address of the function that it calls for CPUID.
+/// Place at which QEMU keeps the address of the function that it calls for CPUID.
 pub fn cpuid_helper() -> Result<*mut *mut c_void, String> {
     let name = "helper_info_cpuid";
     exports::address("helper_info_cpuid\0").map(<*mut c_void>::cast).ok_or_else(|| series::lacks(name))
@@ -166,8 +166,8 @@ pub fn asks_whether_idle() -> bool {
     ASKS_WHETHER_IDLE.get()
 }
 
-/// Where vCPUs share a thread, QEMU writes a vCPU's number into its blocks, but blocks are common to all: have it
-/// translate as if each had a thread of its own. Called on the vCPU's thread, before its first block.
+/// If vCPUs share a thread, QEMU writes a vCPU's number into its blocks. But blocks are common to all vCPUs. So this
+/// has QEMU translate as if each vCPU had a thread of its own. Called on the vCPU's thread, before its first block.
 pub fn share_blocks(vcpu: usize) {
     // SAFETY: sets the flags that translations of a vCPU that exists begin with.
     unsafe { (functions().tcg_cpu_init_cflags)(cpu(vcpu), true) };

@@ -1,7 +1,7 @@
 //! Regions of detail: between a marker that begins one and a marker that ends it, blocks tell the model.
 //!
-//! Instrumentation is laid at translation, so a change of detail throws all translations away
-//! (`tb_flush`, with the vCPU stopped): boot and set-up run nearly as fast as without a plugin.
+//! Instrumentation is laid at translation, so a change of detail throws all translations away (`tb_flush`, with the
+//! vCPU stopped). Boot and set-up run nearly as fast as without a plugin.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -24,7 +24,7 @@ pub fn start(arguments: &Arguments) {
     stop::start(arguments);
 }
 
-/// What a marker means.
+/// Effect of a marker.
 enum Effect {
     Begin,
     /// the region begins that was warmed up for
@@ -35,7 +35,7 @@ enum Effect {
     Nothing,
 }
 
-/// Where a run is when it comes to a marker.
+/// Place of a run when it comes to a marker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Outside,
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn on_marker(vcpu: u32, data: *mut c_void) {
     }
 }
 
-/// What the model is told of a marker that begins a region: it need not know why one begins.
+/// Marker that the model is told when a region begins. It need not know why.
 fn told(marker: Marker) -> Marker {
     if marker == Marker::FromOutput { Marker::RegionBegin } else { marker }
 }

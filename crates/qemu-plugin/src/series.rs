@@ -129,7 +129,7 @@ pub fn check() -> Result<(), String> {
     Ok(())
 }
 
-/// Which QEMU runs and which ones are known, for messages.
+/// Describes which QEMU runs and which ones are known, for messages.
 pub fn wanted() -> String {
     let found = exports::version().unwrap_or_else(|| "of an unknown version".into());
     let known = KNOWN.iter().map(|series| series.name).collect::<Vec<_>>().join(" and ");

@@ -16,7 +16,7 @@ use crate::{port, series, stream, turns};
 
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_micros(200);
-/// How long model and supervisor may take: the model still writes its results.
+/// Longest time that model and supervisor may take. The model still writes its results.
 const MOST_WAIT: Duration = Duration::from_secs(180);
 /// No request is awaited.
 const NOTHING: u32 = u32::MAX;
@@ -57,7 +57,7 @@ pub fn is_over(vcpu: usize) {
     wait();
 }
 
-/// The same where all vCPUs are idle: the request wakes one of them.
+/// Asks for the end of the run while all vCPUs are idle: the request wakes one of them.
 pub fn is_over_idle(lock: &BigLock) {
     end_program();
     qemu::run_exclusively(turns::speaker(), flush);

@@ -1,4 +1,4 @@
-//! The stream: what the guest does goes into the ring, what time it is comes back, in the phases of the run.
+//! The stream puts what the guest does into the ring, and takes the time from it, in the phases of the run.
 //!
 //! ```text
 //!   Stream = Feed (records and answers; sync points) + Warming (what passes where nothing is timed) + Bound (when it ends)
@@ -287,7 +287,8 @@ impl Stream {
         counts > 0
     }
 
-    /// The same of one of several: a phase begins with a block, but what the instruction does counts.
+    /// Counts a line that an instruction of one of several vCPUs repeats. Returns whether it is new. A phase begins
+    /// only with a block.
     fn repeat_of_several(&mut self, vcpu: usize, instruction: u16, line: u64, store: bool) -> bool {
         let is_new = self.warming.repeats(instruction, line, store);
         if is_new && mode::in_detail() {
@@ -298,7 +299,7 @@ impl Stream {
         is_new
     }
 
-    /// No vCPU has anything to do for so long, or until the run has come to its bound: whether it has.
+    /// Lets a span pass in which all vCPUs are idle. Returns whether the run has come to its bound.
     pub fn idle(&mut self, span_ps: u64) -> bool {
         let span_ps = self.bound.idle(span_ps, self.timed_ps());
         let idle_ps = self.feed.idle(clock::now_ps() / PS_PER_NS * PS_PER_NS + span_ps);
@@ -315,7 +316,8 @@ impl Stream {
         ends
     }
 
-    /// The same where the drive may do something before.
+    /// Lets a span pass in which all vCPUs are idle, and which the drive may end. Returns whether the run has come to
+    /// its bound.
     pub fn rest(&mut self, span_ps: u64, lock: &BigLock) -> bool {
         let begins_ps = clock::now_ps() / PS_PER_NS * PS_PER_NS;
         let timed_ps = self.timed_ps();
@@ -339,7 +341,8 @@ impl Stream {
         self.show_warmed();
     }
 
-    /// The same where nothing is timed. Ahead of a region no bound holds.
+    /// Lets an idle span pass where nothing is timed. Returns whether the run has come to its bound. Before a region
+    /// no bound holds.
     pub fn warm_idle(&mut self, span_ps: u64) -> bool {
         let in_region = !self.warming.is_before_region();
         let span_ps = if in_region { self.bound.idle(span_ps, self.timed_ps()) } else { span_ps };

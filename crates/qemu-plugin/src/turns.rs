@@ -7,12 +7,12 @@
 //! ```
 //!
 //! Where a vCPU has come to is an estimate (`turns/estimate.rs`). A vCPU reads the clock only when it is the one most
-//! behind, by that estimate: what it reads is nobody's future. While one spins, known by its PAUSE, nobody runs ahead
-//! of anybody, whatever the skew: who waits looks again behind each PAUSE, and sees what others have done by then. To
-//! be true this asks the model where the others are at each beginning and end of a turn: an estimate is wrong by
-//! a microsecond where an instruction misses all caches.
-//! A turn ends at the beginning of a block or before a clock read: QEMU's state is put back to that instruction
-//! (`cpu_loop_exit_restore`), and the main loop goes on to the next vCPU.
+//! behind, by that estimate: what it reads is nobody's future. While a vCPU spins, which its PAUSE tells, no vCPU
+//! runs ahead of another, whatever the skew. The one that waits looks again behind each PAUSE, and sees what others
+//! have done by then. To keep this rule, the plugin asks the model where the others are at each beginning and end of
+//! a turn. An estimate is wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of
+//! a block or before a clock read. QEMU's state is put back to that instruction (`cpu_loop_exit_restore`), and the
+//! main loop goes on to the next vCPU.
 
 mod estimate;
 pub mod untimed;
@@ -62,7 +62,7 @@ pub fn several() -> bool {
 
 /// Bits of the vCPUs that wait for an interrupt.
 static HALTED: AtomicUsize = AtomicUsize::new(0);
-/// Who has executed the last block or marker: what wakes another stands in its records.
+/// The vCPU that executed the last block or marker. If it wakes another vCPU, its records say so.
 static SPEAKER: AtomicUsize = AtomicUsize::new(0);
 
 pub fn is_halted(vcpu: usize) -> bool {
@@ -85,8 +85,8 @@ pub fn any_woken() -> bool {
     false
 }
 
-/// Where nothing says how far each has come: `vcpu` ends its turn if another one has something to do. Else QEMU would go
-/// round all that have halted, which takes longer than a turn where there are many.
+/// Lets other vCPUs run where nothing says how far each has come. `vcpu` ends its turn if another one has something
+/// to do. Else QEMU would go round all that have halted, which takes longer than a turn where there are many.
 pub fn let_others_run(vcpu: usize) {
     if (0..vcpus()).any(|other| other != vcpu && !qemu::is_idle(other)) {
         qemu::end_turn(vcpu);
@@ -112,7 +112,7 @@ pub fn speak(vcpu: usize) {
     SPEAKER.store(vcpu, Relaxed);
 }
 
-/// Whose turn it is, and how far each has come.
+/// The vCPU whose turn it is, and how far each vCPU has come.
 pub struct Turns {
     estimates: Vec<Estimate>,
     /// who runs
@@ -124,7 +124,7 @@ pub struct Turns {
     skew_ps: u64,
 }
 
-/// What a vCPU does at the beginning of a block.
+/// Act of a vCPU at the beginning of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     Run,
@@ -209,10 +209,11 @@ impl Turns {
         self.others_spin(self.running) && !self.estimates[self.running].spins()
     }
 
-    /// How many instructions the running vCPU may execute.
+    /// Measures how many instructions the running vCPU may execute.
     fn measure(&mut self) {
         let running = &self.estimates[self.running];
-        // Who spins has been told behind its PAUSE, where it looks again: it is to see what others have done by then.
+        // A vCPU that spins has been told behind its PAUSE, where it looks again. There it has to see what others
+        // have done by then.
         let ahead_ps = if self.spinning == 0 { self.skew_ps } else { 0 };
         let until_ps = self.others_ps(self.running).map(|others_ps| others_ps + ahead_ps);
         self.left = match until_ps {
@@ -222,7 +223,7 @@ impl Turns {
         if self.is_watched() {
             self.left = self.left.min(WATCHED);
         }
-        // Who is most behind always runs.
+        // The vCPU that is most behind always runs.
         if self.left == 0 && self.is_most_behind(self.running) {
             self.left = 1;
         }
@@ -264,7 +265,7 @@ impl Turns {
         if let Some((sequence, ps)) = behind.synced {
             self.estimates[vcpu].synced(sequence, ps);
         }
-        // Who spins is to look again before anything else happens.
+        // A vCPU that spins has to look again before anything else happens.
         let most_ps = if self.others_spin(vcpu) { PAUSE_PS } else { self.skew_ps };
         if let Some(others_ps) = self.others_ps(vcpu) {
             self.estimates[vcpu].step_back(behind.asker_ps, others_ps, most_ps);

@@ -1,4 +1,4 @@
-//! RAM over the CXL windows: what the guest keeps in CXL memory costs QEMU no more than what it keeps in DRAM.
+//! Lays RAM over the CXL windows, so QEMU accesses CXL memory as fast as DRAM.
 //!
 //! ```text
 //!   system memory  ..| DRAM |......| window 0 |.....      host physical addresses
@@ -7,10 +7,10 @@
 //!                                  | window0, persistent0|  the volatile partition, and behind it the persistent one
 //! ```
 //!
-//! QEMU treats memory behind a type-3 device as a device: 594 ns an access, 1 ms a first touch, and no code can
+//! QEMU treats memory behind a type-3 device as a device. An access takes 594 ns, a first touch 1 ms, and no code can
 //! run in it (measured on 10.0.2). Enumeration, mailbox, DVSECs and HDM decoder registers stay QEMU's; only data take
-//! the short way. Which device an address belongs to is the model's affair.
-//! Not carried: what QEMU's device does with its media (its poison list, sanitise) is not seen through the alias.
+//! the short way. Which device an address belongs to is the model's affair. Not carried: what QEMU's device does with
+//! its media (its poison list, sanitise) is not seen through the alias.
 
 use std::ffi::{CString, c_void};
 use std::sync::atomic::AtomicU32;

@@ -2,9 +2,9 @@
 
 machine file (public facts) --bench, as Mess runs it--> NAME.csv: read_pct, bandwidth_GBps, latency_ns
 
-Mess (Esmaili-Dokht et al., MICRO'24) has a pointer chase over a whole buffer on one core, and sequential
-loads and ordinary stores of AVX-512 or AVX2 on all others. ``read_pct`` is the share of the lines read at
-the memory; a store reads its line first, so 50 is stores alone. Bandwidth counts the lines read and written.
+Mess (Esmaili-Dokht et al., MICRO'24) has a pointer chase over a whole buffer on one core. All others make
+sequential loads and ordinary stores of AVX-512 or AVX2. ``read_pct`` is the share of the lines read at the
+memory; a store reads its line first, so 50 is stores alone. Bandwidth counts the lines read and written.
 """
 
 from __future__ import annotations

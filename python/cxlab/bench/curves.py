@@ -1,8 +1,9 @@
 """Silicon's loaded-latency curves, and the same sweeps simulated.
 
-Curves are CSV files with the columns that validation/README.md names. Latency is compared at equal bandwidth,
-never at equal delay: the simulated curve is interpolated. Up to the knee means up to 85 % of the curve's own
-peak; beyond it latency rises at a flat bandwidth, and only the latency at full load is compared.
+Curves are CSV files with the columns that validation/README.md names. Latency is compared at equal
+bandwidth, never at equal delay: the simulated curve is interpolated. Up to the knee means up to 85 % of the
+curve's own peak. Beyond it latency rises at a flat bandwidth, and only the latency at full load is
+compared.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class Curve:
 
     @property
     def fitted(self) -> set[str]:
-        """What of it the machine was fitted to."""
+        """Return the figures of the curve that the machine was fitted to."""
         return CALIBRATING.get((self.node, self.threads, str(self.mix), self.store, self.pattern), set())
 
     @property
@@ -125,7 +126,7 @@ class Curve:
         return max(bandwidth for bandwidth, _ in self.points)
 
     def workload(self) -> Workload:
-        """What to simulate."""
+        """Return the workload to simulate."""
         placement = Placement(((self.node, 1),))
         return Workload(MACHINE, placement, self.threads, self.mix, self.store, self.pattern)
 

@@ -1,7 +1,7 @@
-"""Single figures of papers, and what a bench says to each: the rows of validation/points.toml.
+"""Single figures of papers beside the bench's: the rows of validation/points.toml.
 
-A row names what to run as `cxlab bench` would, and which number of it is meant; with `over`, a second run
-that the first is a ratio to, or a difference from.
+A row names what to run as `cxlab bench` would, and which number of it is meant. With `over` it names a
+second run. The figure is then the ratio of the first to the second, or their difference.
 """
 
 from __future__ import annotations

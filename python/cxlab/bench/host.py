@@ -1,4 +1,4 @@
-"""The same benches on this host: cxlab-memo, a static program, measures, in the bench's shape.
+"""Benches on this host: the static program cxlab-memo measures, and the results have the bench's shape.
 
     Workload --> cxlab-memo's command line --> its JSON --> Result, with provenance
 
@@ -28,13 +28,13 @@ INTERRUPTED = 130
 
 
 class MemoSettings(Struct, frozen=True):
-    """What memo was asked for, as far as it is read here."""
+    """Settings of memo, as far as they are read here."""
 
     threads: int | list[int] | None = None
 
 
 class MemoDocument(Struct, frozen=True):
-    """What ``cxlab-memo --json`` writes, as far as it is read here (crates/memo)."""
+    """The document of ``cxlab-memo --json`` (crates/memo), as far as it is read here."""
 
     machine: str
     node: str
@@ -61,7 +61,7 @@ class HostResult(Result):
         return self.measured
 
     def document(self) -> dict[str, Any]:
-        """As a simulated bench's, with provenance and whether it ran to its end."""
+        """Write the result as a simulated bench's, with provenance and whether it ran to its end."""
         return {**super().document(), "complete": self.complete, "provenance": self.provenance}
 
 

@@ -1,4 +1,5 @@
-"""What each node of a machine does, by the bench itself: idle latency, and bandwidth of 16 threads that read.
+"""Key figures of a machine's nodes, measured by the bench: idle latency, and bandwidth of 16 threads that
+read.
 
 The figures are cached under a hash of the resolved machine and of the compiled model: each is measured
 once. They are what `cxlab machines` shows and what the guest's firmware tells Linux (HMAT).

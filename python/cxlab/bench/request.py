@@ -1,4 +1,4 @@
-"""What a bench is asked for: machine, placement, threads, mix; turned into jobs of the model."""
+"""The request for a bench: machine, placement, threads, mix. It is turned into jobs of the model."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def parse_size(text: str) -> str:
 
 @dataclass(frozen=True)
 class Workload:
-    """What load threads and the latency thread do."""
+    """Work of the load threads and of the latency thread."""
 
     machine: str
     placement: Placement
@@ -171,7 +171,7 @@ class Workload:
         return job if self.of_cache is None else {**job, "of_cache": self.of_cache}
 
     def settings(self) -> dict[str, Any]:
-        """As it stands in results."""
+        """Return the settings as results have them."""
         return {
             "threads": self.threads,
             "mix": str(self.mix),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ from rich.table import Table
 
 from cxlab import model
 from cxlab.asked_machine import keys_of
+from cxlab.bench import expander
 from cxlab.bench.request import Workload
 from cxlab.bench.sweep import SPREAD, Spread
-from cxlab.border import BenchPoint, StatisticDistribution
+from cxlab.border import BenchPoint
 from cxlab.output import table
 
 
@@ -36,7 +37,7 @@ class Result:
 
     @property
     def values(self) -> Sequence[Any]:
-        """What varies, at each point."""
+        """Values of what varies, one for each point."""
         return [None] * len(self.points) if self.varied is None else self.varied[1]
 
     def documents(self) -> list[dict[str, Any]]:
@@ -103,7 +104,7 @@ def spread_table(result: Result, seeds: int) -> Table:
 
 
 def stages_table(point: BenchPoint) -> Table:
-    """Where a load's time goes."""
+    """Make a table of a load's time by stage."""
     shown = table(("stage", "mean"), title="where a load's time goes")
     for stage, mean in point.stages_ns.items():
         shown.add_row(stage, f"{mean:.1f} ns")
@@ -144,31 +145,24 @@ def cache_table(result: Result) -> Table:
     shown = table(("of cache", "[MB/s]", *loads, *cache), title=_title(result))
     for ratio, point in zip(result.values, result.points, strict=True):
         (node,) = point.nodes.values()
-        counts = [port.cxl["device_cache"] for port in node.ports if "device_cache" in port.cxl]
-        each = {name: sum(int(_number(count[name])) for count in counts) for name in CACHE_COUNTS}
-        asked = max(1, each["hits"] + each["merged"] + each["misses"])
-        fetch = counts[0]["fill_latency"]
+        caches = [found.device_cache for found in expander.of_point(point) if found.device_cache is not None]
+        hits, merged = sum(one.hits for one in caches), sum(one.merged for one in caches)
+        misses = sum(one.misses for one in caches)
+        asked = max(1, hits + merged + misses)
+        fetch = caches[0].fill_latency
         fetches: tuple[float | None, ...] = (None, None)
-        if isinstance(fetch, StatisticDistribution) and fetch.count:
+        if fetch is not None and fetch.count:
             fetches = (fetch.mean / 1e3, fetch.p99 / 1e3)
         quantiles = (node.p50_load_latency_ns, node.p99_load_latency_ns, node.p999_load_latency_ns)
         shown.add_row(
             f"{ratio:g}",
             f"{counted(point.bandwidth_mb_s):,.0f}",
             *("-" if time is None else f"{time:,.0f}" for time in (node.mean_load_latency_ns, *quantiles)),
-            *(f"{each[name] / asked:.2%}" for name in ("hits", "merged", "misses")),
-            f"{each['write_backs']:,}",
+            *(f"{count / asked:.2%}" for count in (hits, merged, misses)),
+            f"{sum(one.write_backs for one in caches):,}",
             *("-" if time is None else f"{time:,.1f}" for time in fetches),
         )
     return shown
-
-
-#: What a device's cache counts, of what the table shows.
-CACHE_COUNTS = ("hits", "merged", "misses", "write_backs")
-
-
-def _number(value: object) -> float:
-    return value if isinstance(value, int | float) else 0.0
 
 
 def points_table(result: Result) -> Table:
@@ -196,22 +190,21 @@ def _way(point: BenchPoint) -> tuple[str, str, str, str, str]:
     """Row hits, link utilisation by direction, full-queue events and retries over all ports of a point."""
     ports = [port for node in point.nodes.values() for port in node.ports]
     hits = [port.row_hit_share for port in ports if port.row_hit_share is not None]
-    links = [port.cxl for port in ports if port.cxl]
+    found = list(expander.of_point(point))
 
-    def each(part: str, *statistics: str) -> list[float]:
-        values = [link[part][name] for link in links for name in statistics]
-        return [value for value in values if isinstance(value, int | float)]
-
-    def share(values: list[float]) -> str:
-        return f"{sum(values) / len(values):.0%}" if values else "-"
+    def share(values: Iterable[float | None]) -> str:
+        known = [value for value in values if value is not None]
+        return f"{sum(known) / len(known):.0%}" if known else "-"
 
     full = sum(node.table_full_events for node in point.nodes.values())
-    full += round(sum(each("root_port", "full") + each("device", "read_queue_full", "write_queue_full")))
-    retries = round(sum(each("m2s", "retries") + each("s2m", "retries")))
+    full += sum(
+        one.root_port.full + one.device.read_queue_full + one.device.write_queue_full for one in found
+    )
+    retries = sum(one.m2s.retries + one.s2m.retries for one in found)
     return (
         share(hits),
-        share(each("m2s", "utilisation")),
-        share(each("s2m", "utilisation")),
+        share(one.m2s.utilisation for one in found),
+        share(one.s2m.utilisation for one in found),
         f"{full:,}",
-        f"{retries:,}" if links else "-",
+        f"{retries:,}" if found else "-",
     )

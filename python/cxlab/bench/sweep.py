@@ -1,4 +1,4 @@
-"""Points in parallel."""
+"""Runs the points of a bench in parallel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Spread:
 
     @classmethod
     def of(cls, figures: Sequence[float]) -> Spread:
-        """Of one figure or more."""
+        """Summarize one figure or more."""
         return cls(statistics.fmean(figures), min(figures), max(figures))
 
     def __str__(self) -> str:

@@ -1,4 +1,5 @@
-"""What `cxlab validate` prints: silicon, simulated, error; bandwidth and latency apart, by class of curve."""
+"""Tables of `cxlab validate`: silicon, simulated, error, with bandwidth and latency apart, by class of
+curve."""
 
 from __future__ import annotations
 

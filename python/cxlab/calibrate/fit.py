@@ -6,8 +6,8 @@
     Whole numbers: two to each side of the end are tried, and from a better one the search goes on. As a count
     of buffers grows, the residual may rise before it falls
 
-A step is large against the simulator's own scatter, and of one size for all parameters of a unit: two times
-that only appear as their sum then have the same column, digit for digit.
+A step is large against the simulator's own scatter. It has one size for all parameters of a unit. So two
+times that only appear as their sum have the same column, digit for digit.
 
 A point's weight is that of its scatter: under load the simulator's latency differs from seed to seed, idle it
 hardly does.
@@ -44,7 +44,7 @@ MEASUREMENT_ERROR = 0.01
 
 @dataclass(frozen=True)
 class Fit:
-    """Where a search has ended."""
+    """The end of a search."""
 
     #: in the parameters' units, as simulated
     values: tuple[float, ...]
@@ -58,7 +58,7 @@ class Fit:
 
 
 class _Search:
-    """What the optimiser calls, and the best that it has seen."""
+    """The function that the optimiser calls, and the best point that it has seen."""
 
     def __init__(self, simulator: Simulator, parameters: Sequence[Parameter], fitted: Sequence[Observation]):
         self.simulator, self.parameters, self.fitted = simulator, parameters, fitted

@@ -1,4 +1,4 @@
-"""Which observations are kept out of the fit, to judge it.
+"""Chooses the observations that are kept out of the fit, to judge it.
 
     spread=4       of each curve's latencies all but four at equal distances, idle to knee (the default)
     every=3        the second, fifth, eighth ... of each series
@@ -75,7 +75,7 @@ def _rule(text: str) -> Rule:
 
 
 def _spread(own: Sequence[Observation], kept: int) -> list[Observation]:
-    """Of a curve's latencies those nearest to as many bandwidths at equal distances."""
+    """Choose latencies of a curve: those nearest to a number of bandwidths at equal distances."""
     curve = [(o.bandwidth, o) for o in own if o.bandwidth is not None]
     low, high = min(b for b, _ in curve), max(b for b, _ in curve)
     wanted = [low + (high - low) * n / (kept - 1) for n in range(kept)]

@@ -1,4 +1,4 @@
-"""What the data determine: intervals of parameters, and parameters that they cannot tell apart.
+"""Finds what the data determine: intervals of parameters, and parameters that they cannot tell apart.
 
     J = U S V', columns scaled to length 1: along a direction of V with a small singular value the parameters
     move together and the data stay as they are (Belsley, Kuh, Welsch, Regression Diagnostics, 1980, 3.2)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from cxlab.bench.curves import COLUMNS, FIGURES, NODES, PATTERNS, STORES
 from cxlab.bench.request import Mix, Placement, Workload
@@ -40,7 +41,7 @@ INSTRUCTIONS: dict[str, tuple[str, Store]] = {
 
 
 class Kind(enum.Enum):
-    """What was measured."""
+    """The kind of a measurement."""
 
     LATENCY = "latency"
     LOADED_LATENCY = "loaded-latency"
@@ -85,7 +86,7 @@ class Series:
 
     @property
     def node(self) -> str:
-        """Where all of the memory is; the first node of an interleave."""
+        """Node of all the memory; the first node of an interleave."""
         return self.workload.placement.shares[0][0]
 
     @property
@@ -100,7 +101,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Told:
-    """What the caller says where a file does not."""
+    """Settings that the caller gives if a file does not."""
 
     node: str | None
     threads: int | None
@@ -165,64 +166,106 @@ def _of_csv(text: str, nodes: Collection[str]) -> list[Series]:
 
 
 def _figure(column: str, figure: float) -> float:
-    """What can have been measured. Raises `ValueError` for anything else, NaN among it."""
+    """Check that a figure can have been measured. Raises `ValueError` if not, as for NaN."""
     least, most = FIGURES[column]
     if not least <= figure <= most:
         raise ValueError(f"{column} is {figure!r:.40}, which is not from {least:g} to {most:g}")
     return float(figure)
 
 
-def _of_json(document: dict[str, Any], told: Told) -> list[Series]:
-    """Bench's have ``bench``, memo's ``benchmark``; a point may say its own mix, threads, pattern."""
-    name = document["bench" if "bench" in document else "benchmark"]
+class Load(Struct, frozen=True):
+    """How the memory was loaded, as a file says it for all points or for one."""
+
+    #: several are no number: the caller has to say which
+    threads: int | list[int] | None = None
+    mix: str | list[str] | None = None
+    pattern: str | None = None
+    store: str | None = None
+
+
+class FilePoint(Load, frozen=True):
+    """A point of a result's file."""
+
+    latency_ns: float | None = None
+    bandwidth_mb_s: float | None = None
+    delay: int | None = None
+    #: of STREAM
+    kernel: str | None = None
+    #: of memo
+    instruction: str | None = None
+    #: of the walked buffer
+    size_bytes: int = 0
+
+
+class File(Load, frozen=True):
+    """A result's file: ``bench`` is in those of the bench, ``benchmark`` in those of cxlab-memo."""
+
+    bench: str | None = None
+    benchmark: str | None = None
+    node: str | None = None
+    #: pages of each node
+    placement: dict[str, int] | None = None
+    #: None: those of the bench are beside the points
+    settings: Load | None = None
+    #: of a real machine; None: simulated
+    provenance: dict[str, Any] | None = None
+    points: list[FilePoint] | None = None
+
+    @property
+    def load(self) -> Load:
+        """The load of all points."""
+        return self if self.settings is None else self.settings
+
+
+def _of_json(document: object, told: Told) -> list[Series]:
+    """Read a result of the bench or of memo; a point may say its own mix, threads, pattern."""
+    file = msgspec.convert(document, type=File)
+    name = file.benchmark if file.bench is None else file.bench
+    if name is None:
+        raise KeyError("benchmark")
+    if file.points is None:
+        raise KeyError("points")
     kind = Kind.LOADED_LATENCY if name == "mess" else Kind(name)
-    settings = document.get("settings", document)
-    simulated = "provenance" not in document
     groups: dict[Workload, list[MeasuredPoint]] = {}
-    for point in document["points"]:
-        workload = _workload(kind, document, settings, point, told, simulated)
-        what = point.get("kernel" if kind is Kind.STREAM else "instruction")
+    for point in file.points:
+        workload = _workload(kind, file, point, told)
         # Bench's bandwidth points carry the mean latency of their loads, which no other tool knows.
-        latency = None if kind in (Kind.BANDWIDTH, Kind.STREAM) else point.get("latency_ns")
-        bandwidth = None if kind in (Kind.LATENCY, Kind.MEMO) else point.get("bandwidth_mb_s")
+        latency = None if kind in (Kind.BANDWIDTH, Kind.STREAM) else point.latency_ns
+        bandwidth = None if kind in (Kind.LATENCY, Kind.MEMO) else point.bandwidth_mb_s
         measured = MeasuredPoint(
             None if latency is None else _figure("latency_ns", latency),
             None if bandwidth is None else _figure("bandwidth_MBps", bandwidth),
-            point.get("delay"),
-            what,
+            point.delay,
+            point.kernel if kind is Kind.STREAM else point.instruction,
         )
         groups.setdefault(workload, []).append(measured)
     if kind is Kind.LATENCY:
-        groups = {workload: _largest(document["points"], points) for workload, points in groups.items()}
+        groups = {workload: _largest(file.points, points) for workload, points in groups.items()}
     return [Series(kind, workload, tuple(points)) for workload, points in groups.items()]
 
 
-def _largest(documents: Sequence[dict[str, Any]], points: list[MeasuredPoint]) -> list[MeasuredPoint]:
-    """Of a sweep over sizes the last plateau: smaller ones are in the caches."""
-    sizes = [document.get("size_bytes", 0) for document in documents]
+def _largest(found: Sequence[FilePoint], points: list[MeasuredPoint]) -> list[MeasuredPoint]:
+    """Give the last plateau of a sweep over sizes: smaller buffers are in the caches."""
+    sizes = [point.size_bytes for point in found]
     return [point for size, point in zip(sizes, points, strict=True) if size == max(sizes)]
 
 
-def _workload(
-    kind: Kind,
-    document: dict[str, Any],
-    settings: dict[str, Any],
-    point: dict[str, Any],
-    told: Told,
-    simulated: bool,
-) -> Workload:
-    shares = tuple(document["placement"].items()) if "placement" in document else ((document["node"], 1),)
+def _workload(kind: Kind, file: File, point: FilePoint, told: Told) -> Workload:
+    if file.placement is None and file.node is None:
+        raise KeyError("node")
+    shares = ((file.node or "", 1),) if file.placement is None else tuple(file.placement.items())
     if told.node is not None:
         shares = ((told.node, 1),)
-    elif not simulated:
+    elif file.provenance is not None:
         raise InputError(
-            Code.MEASURED_FILE, "--node", f"the figures are of `{document['node']}` of a real machine",
+            Code.MEASURED_FILE, "--node", f"the figures are of `{file.node}` of a real machine",
             "the simulated node that it stands for",
         )  # fmt: skip
     workload = Workload("", Placement(shares), 0)
     if kind in (Kind.LATENCY, Kind.MEMO):
         return workload
-    threads = point.get("threads", settings.get("threads", told.threads))
+    said = (point.threads, file.load.threads, told.threads)
+    threads = next((count for count in said if count is not None), None)
     if not isinstance(threads, int):
         raise InputError(
             Code.MEASURED_FILE, "--threads", "the file does not say", "how many threads loaded it"
@@ -230,8 +273,8 @@ def _workload(
     workload = replace(workload, threads=threads)
     if kind is Kind.STREAM:
         return workload
-    mix, store = _mix(point, settings)
-    pattern = _pattern(point.get("pattern", settings.get("pattern", "sequential")))
+    mix, store = _mix(point, file.load)
+    pattern = _pattern(point.pattern or file.load.pattern or "sequential")
     return replace(
         workload,
         mix=Mix.parse(mix),
@@ -247,11 +290,15 @@ def _pattern(name: str) -> Pattern:
     return PATTERNS[name]
 
 
-def _mix(point: dict[str, Any], settings: dict[str, Any]) -> tuple[str, Store]:
-    """Lines read to lines written, and by which stores; memo's bandwidth may name an instruction instead."""
-    if "instruction" in point:
-        return INSTRUCTIONS[point["instruction"]]
-    return point.get("mix", settings.get("mix", "1:0")), settings.get("store", "ordinary")
+def _mix(point: FilePoint, load: Load) -> tuple[str, Store]:
+    """Give lines read to lines written, and by which stores; memo's bandwidth may name an instruction."""
+    if point.instruction is not None:
+        return INSTRUCTIONS[point.instruction]
+    mix = point.mix or load.mix or "1:0"
+    if isinstance(mix, list):
+        raise ValueError(f"the file has mixes {', '.join(mix)}, and a point does not say which is its own")
+    store: Store = msgspec.convert(load.store or "ordinary", type=Store)
+    return mix, store
 
 
 def _imported(file: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Observations: what of a series is a number that a simulation can be compared with.
+"""Observations are the numbers of a series that a simulation can be compared with.
 
     latency
       |              x  x     latency at full load: judged, never fitted
@@ -7,9 +7,9 @@
       |  x x     | knee: 85 % of the curve's own peak
       +---------------------- bandwidth   its peak: fitted
 
-A point up to the knee is simulated at the inject delay that gives its bandwidth: load threads move 256 B, and
-the write-backs of ordinary stores, a delay (crates/model/src/bench/kernels.rs). What was measured beyond the
-knee is passed over.
+A point up to the knee is simulated at the inject delay that gives its bandwidth. Load threads move 256 B,
+and the write-backs of ordinary stores, in each delay (crates/model/src/bench/kernels.rs). What was measured
+beyond the knee is passed over.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Quantity(enum.Enum):
 
 
 class Role(enum.Enum):
-    """What an observation is for."""
+    """The purpose of an observation."""
 
     FIT = "fit"
     HELD_OUT = "held out"
@@ -64,7 +64,7 @@ class Observation:
     role: Role = Role.FIT
 
     def simulated(self, point: BenchPoint) -> float:
-        """The same number of a simulated point."""
+        """Return this number of a simulated point."""
         return counted(point.latency_ns if self.quantity is Quantity.LATENCY else point.bandwidth_mb_s)
 
     def residual(self, point: BenchPoint) -> float:
@@ -73,7 +73,7 @@ class Observation:
 
 
 def observations(series: Sequence[Series], frequency_ghz: float) -> list[Observation]:
-    """What can be compared, idle first and the peak last in each series.
+    """Return what can be compared, idle first and the peak last in each series.
 
     Args:
         series: what was measured.

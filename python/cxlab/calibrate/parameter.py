@@ -1,4 +1,4 @@
-"""What is free: named, bounded numbers of a machine's files, some of them several at once.
+"""Free parameters: named, bounded numbers of a machine's files. One can stand for several numbers at once.
 
 a1000.root_port.bridge_latency = 10 ns .. 90 ns   one number
 cxl.queues = 4 .. 64                              a read queue; write queue and marks in proportion

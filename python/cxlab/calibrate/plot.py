@@ -1,4 +1,5 @@
-"""Measured against simulated: latency over bandwidth, a panel a node; what is no curve as a bar."""
+"""Draws measured against simulated figures: latency over bandwidth, a panel a node. What is no curve is a
+bar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a calibration says: parameters, what the data cannot tell, errors of fit and hold-out apart."""
+"""The report of a calibration: parameters, what the data cannot tell, errors of fit and hold-out apart."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def document(outcome: Outcome, measured: Sequence[str]) -> dict[str, Any]:
 
 
 def source(one: Estimate, together: Sequence[Together], measured: str, date: str) -> str:
-    """What stands beside the number in the machine's file."""
+    """Return the source that stands beside the number in the machine's file."""
     text = f"calibrated from {measured} on {date}"
     match one.determined:
         case Determined.YES if one.interval is not None:

@@ -1,4 +1,4 @@
-"""Candidates through the simulator: each is a folder of files; its points run in parallel processes."""
+"""Simulates candidates. Each is a folder of files, and its points run in parallel processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Candidate = tuple[float, ...]
 
 
 class Watch(Protocol):
-    """Who wants to know how far it is."""
+    """Hears how far the simulation is."""
 
     def expect(self, points: int) -> None:
         """So many points will run."""
@@ -93,7 +93,7 @@ class Simulator:
         return [[self._known[candidate, job] for job in jobs] for candidate in settled]
 
     def settled(self, candidate: Sequence[float]) -> Candidate:
-        """As it is simulated."""
+        """Return the workload as it is simulated."""
         return tuple(p.settled(value) for p, value in zip(self._parameters, candidate, strict=True))
 
     def leaf_values(self, candidate: Sequence[float]) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""How the guest starts the controller: ``cxlab-caption run``, on the simulated machine's counters."""
+"""Starts the controller in the guest: ``cxlab-caption run``, on the simulated machine's counters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PORT = "/dev/virtio-ports/cxlab.{}"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the controller is to do; a setting that is None is the controller's own default."""
+    """Settings of the controller. None stands for the controller's own default."""
 
     #: adaptive, paper, sweep
     mode: str

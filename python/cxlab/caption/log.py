@@ -124,6 +124,7 @@ def _held(stretch: list[Line]) -> Held:
 
 
 def resting(lines: list[Line]) -> float:
-    """Where the controller rests: the median share of the last third of the samples [fraction]."""
+    """Return the share at which the controller rests: the median of the last third of the samples
+    [fraction]."""
     last = sorted(line.cxl_share for line in lines[-max(1, len(lines) // 3) :])
     return float(last[len(last) // 2])

@@ -52,7 +52,7 @@ def measure(bench: str, given: dict[str, Any]) -> int:
     if given["json_file"] is not None:
         write_json(given["json_file"], document, Format.BENCH)
     if given.get("plot_file") is not None:
-        _plot(given["plot_file"], document, given["beside"])
+        _plot(given["plot_file"], outcome, document, given["beside"])
     return 0 if outcome.complete else host.INTERRUPTED
 
 
@@ -88,6 +88,6 @@ def _asked(bench: str, given: dict[str, Any]) -> tuple[Workload, list[str]]:
     return Workload("", placement, threads, mix, store, pattern, pages=pages), arguments
 
 
-def _plot(path: Path, document: dict[str, Any], beside: tuple[Path, ...]) -> None:
+def _plot(path: Path, outcome: host.HostResult, document: dict[str, Any], beside: tuple[Path, ...]) -> None:
     lines = [*plot.of_document(document), *(line for file in beside for line in plot.read(file))]
-    plot.curves(path, f"{document['machine']}, {document['node']}", lines)
+    plot.curves(path, f"{outcome.workload.machine}, {outcome.workload.placement}", lines)

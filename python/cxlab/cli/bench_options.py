@@ -46,7 +46,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Load:
-    """What load threads do."""
+    """Work of the load threads."""
 
     threads: int
     mix: str
@@ -67,7 +67,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Where a curve is drawn, and the files with the curves beside it."""
+    """File of a drawn curve, and the files with the curves beside it."""
 
     plot_file: Path | None
     beside: tuple[Path, ...]
@@ -75,7 +75,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Paged:
-    """What pages buffers are made of, and where the page tables are."""
+    """Size of the buffers' pages, and the node of the page tables."""
 
     pages: Pages
     page_tables: str | None

@@ -206,7 +206,7 @@ class _Steered:
 
 
 def _report(lines: list[Line], settings: Settings) -> None:
-    """What the run was for, on standard output."""
+    """Print the controller's result on standard output."""
     if settings.mode != "sweep":
         click.echo(f"rests at {resting(lines):.1%} on CXL memory ({len(lines)} samples)")
         return

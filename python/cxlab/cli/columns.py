@@ -1,4 +1,4 @@
-"""The columns of `cxlab compare`: which machine and placement each is, and a run of the program for each.
+"""The columns of `cxlab compare`: a machine, a placement and a run of the program for each.
 
 ::
 
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from cxlab import model
 from cxlab.asked_machine import AskedMachine, keys_of
@@ -51,7 +52,7 @@ from cxlab.run.options import (
     tiering,
 )
 from cxlab.run.options.option import Given, Option
-from cxlab.run.results import summary
+from cxlab.run.results import configuration, summary
 from cxlab.run.results.run_directory import RunDirectory, fresh
 
 #: By the flag of a placement.
@@ -148,7 +149,7 @@ def _label(policy: tuple[str, str]) -> str:
 
 @dataclass(frozen=True)
 class _Measurement:
-    """What all columns have in common."""
+    """Settings that all columns have in common."""
 
     given: Given
     program: tuple[str, ...]
@@ -225,14 +226,16 @@ class _Measurement:
         if kept is not None:
             kept.replace(directory.profile)
         text = " ".join(planned.policy) if planned.policy is not None else placement.DEFAULT.text
-        recorded: dict[str, Any] = json.loads((self.path_of(recorder, seed) / "config.json").read_bytes())
+        its = self.path_of(recorder, seed)
+        recorded: dict[str, Any] = json.loads((its / configuration.FILE).read_bytes())
+        program = configuration.read(its).program
         resolved = session.load_machine(planned.machine).resolved
         write_json(
             directory.config,
             {**recorded, "machine": resolved, "placement": text, "replayed_from": recorder.label},
             Format.CONFIG,
         )
-        asked = {"program": recorded["program"], **keys_of(planned.machine)}
+        asked = {"program": msgspec.to_builtins(program), **keys_of(planned.machine)}
         figures = {key: value for key, value in model.document(result).items() if key != "statistics"}
         write_json(
             directory.summary,

@@ -1,4 +1,4 @@
-"""What `cxlab compare` and `cxlab diff` print: a sentence for each column, one table, and perhaps JSON."""
+"""Output of `cxlab compare` and `cxlab diff`: a sentence for each column, one table, and perhaps JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _nodes_in_use(results: Sequence[RunResult]) -> list[str]:
 
 
 def document(columns: Sequence[Column]) -> dict[str, Any]:
-    """What `--json` writes."""
+    """Make the document that `--json` writes."""
     return {"sentences": _sentences(columns), **report.document(columns)}
 
 
@@ -52,14 +52,9 @@ def show(columns: Sequence[Column], json_file: Path | None) -> None:
     for sentence in _sentences(columns):
         output.say(sentence, "  ")
     output.console().print(report.table(columns))
-    if any(None in _intervals(column) for column in report.document(columns)["columns"]):
+    if report.has_untold_parts(columns):
         output.say(
             "-: too few windows of the sample tell of this part. Run the whole program, or give --sample "
             "more windows (a smaller `every`).",
             "   ",
         )
-
-
-def _intervals(column: dict[str, Any]) -> list[Any]:
-    """Of the parts of a sampled column; a part that cannot be told has None."""
-    return list(column.get("because_intervals", {}).values())

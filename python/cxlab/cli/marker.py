@@ -1,4 +1,4 @@
-"""``cxlab marker``: where the markers of the region of detail are, for C, shell and Python."""
+"""``cxlab marker``: files with the markers of the region of detail, for C, shell and Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that a command will write: refused before the work where it could not be written after it."""
+"""A file that a command will write. If it cannot be written, the command refuses before its work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the commands of ``cxlab plan`` leave their results, and what random draws they make."""
+"""Options of ``cxlab plan`` for the folder of results and for random draws."""
 
 from __future__ import annotations
 

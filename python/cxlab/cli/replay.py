@@ -58,7 +58,7 @@ from cxlab.run.options.option import Given
     ),
 )
 def command(trace: Path, **values: Any) -> int:
-    """The same table as of a live run, on standard output."""
+    """Print the table of the replayed run on standard output."""
     given = Given(values)
     files.check(given, (files.JSON, timeline.TIMELINE, profile.TO_FILE))
     shown = timeline.parse(given[timeline.TIMELINE], given[timeline.WINDOW])

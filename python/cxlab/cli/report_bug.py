@@ -1,4 +1,4 @@
-"""``cxlab report-bug``: what a maintainer needs to know of a run, in one file."""
+"""``cxlab report-bug``: one file with all that a maintainer needs to know of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run says on standard error when it has ended."""
+"""Messages of a run on standard error when it has ended."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def show(
 
 
 def _fate(request: Request, outcome: Outcome, keep: Path | None) -> str:
-    """What becomes of the files that the program wrote."""
+    """Say what becomes of the files that the program wrote."""
     if request.checkpoint is not None:
         return "dropped"
     if keep is None:
@@ -95,7 +95,7 @@ def _say_end(request: Request, end: guest.Exit, bound: str | None, say: Any) -> 
 
 
 def _say_moved(request: Request, end: guest.Exit, say: Any) -> None:
-    """What Linux moved between nodes and to the disk, and what that cost in simulated time."""
+    """Say what Linux moved between nodes and to the disk, and what that cost in simulated time."""
     moves = {
         "promoted": end.pages.get("pgpromote_success", 0),
         "demoted": end.pages.get("pgdemote_kswapd", 0) + end.pages.get("pgdemote_direct", 0),

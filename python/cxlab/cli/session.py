@@ -1,4 +1,4 @@
-"""A session with a guest: what `cxlab run`, `boot` and `caption` do once they know what is to run in it."""
+"""A session with a guest. `cxlab run`, `boot` and `caption` use it once they know what is to run."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ from cxlab.run.request import Outcome, Request
 from cxlab.run.results import earlier, summary
 from cxlab.run.results.plot import over_time
 from cxlab.run.results.run_directory import RunDirectory
+from cxlab.run.results.series import ends_s
 
 #: Files that a run writes where the options say.
 WRITTEN = (files.JSON, files.RECORD, timeline.TIMELINE, plot.OPTION)
@@ -59,7 +60,7 @@ WRITTEN = (files.JSON, files.RECORD, timeline.TIMELINE, plot.OPTION)
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to run: the program once the machine is known, the name of its results, its terminal."""
+    """The request: the program once the machine is known, the name of its results, its terminal."""
 
     program: Callable[[description.Machine], Program]
     name: str
@@ -133,7 +134,7 @@ def write_results(
 def _draw(path: Path, request: Request, outcome: Outcome) -> None:
     """The run over time; a run that was cut short may lack it."""
     simulated = outcome.simulated
-    if simulated is None or simulated.series is None or not simulated.series["time_s"]:
+    if simulated is None or simulated.series is None or not ends_s(simulated.series):
         click.echo(f"cxlab: --plot {path}: not drawn, because the run has no series over time", err=True)
         return
     title = f"{request.machine.name}, {request.program.placement.text}"
@@ -153,7 +154,7 @@ def _say_removed(left: Path) -> None:
 
 
 def host_memory_bytes() -> int:
-    """Of this host."""
+    """Return the memory of this host [bytes]."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -257,7 +258,7 @@ def load_machine(machine: AskedMachine) -> description.Machine:
 
 
 def advice(given: Given) -> str | None:
-    """What to say if a run turns out to be long; None: --sample auto would change nothing, or is refused."""
+    """Return the advice for a long run; None: --sample auto would change nothing, or is refused."""
     own_end = given[detail.DETAIL] != detail.ALL or given[bounds.FROM_OUTPUT] is not None
     whole = (files.RECORD, timeline.TIMELINE, profile.OPTION, sampling.SAMPLE)
     if own_end or given[processors.CPUS] > 1 or any(given.is_set(option) for option in whole):

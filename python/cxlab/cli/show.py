@@ -22,7 +22,7 @@ from cxlab.run.results import finished
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
 @click.option("--stats", is_flag=True, help="Show every figure and every statistic.  [default: off]")
 def command(run: Path, stats: bool) -> int:
-    """The same lines as at the end of the run, on standard output."""
+    """Print the last lines of the run again, on standard output."""
     found = finished.read(run)
     if not found.complete:
         click.echo(f"cxlab: {run} is not complete: {found.reason}", err=True)

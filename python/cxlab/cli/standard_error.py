@@ -1,4 +1,4 @@
-"""Standard error that nobody may be reading: what cannot be written there changes no exit status."""
+"""Writes to standard error, which nobody may be reading. A failed write changes no exit status."""
 
 from __future__ import annotations
 

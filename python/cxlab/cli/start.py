@@ -69,7 +69,7 @@ def _refuse_others(given: Given, begun: Checkpoint, machine: Machine) -> None:
 
 
 def _placed(given: Given, begun: Checkpoint, machine: Machine) -> tuple[Placement, tuple[int, ...] | None]:
-    """Where the program's pages go, for people and for init.
+    """Return the placement of the program's pages, for people and for init.
 
     Raises:
         BadRequest: a policy that no running program can be given.

@@ -200,7 +200,7 @@ def run(
 
 
 def _document(runs: _Runs, found: list[Found]) -> dict[str, Any]:
-    """What ran, each measure of each seed, and what each run took."""
+    """Make the document: what ran, each measure of each seed, and what each run took."""
     settings: tuple[str, ...] = runs.given[simulated.SET]
     policies = placement.policies(runs.given).items()
     return {
@@ -228,7 +228,7 @@ class _Ended(Exception):
 
 
 def _ran(seed: int, result: RunResult) -> dict[str, Any]:
-    """What the model says of a seed's run."""
+    """Return the model's figures of a seed's run."""
     return {
         "seed": seed,
         "instructions": _instructions(result),

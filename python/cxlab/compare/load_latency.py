@@ -1,4 +1,4 @@
-"""A load's latency in two parts: what it waits in its core, and what the memory takes.
+"""Splits a load's latency into its wait in the core and the memory's time.
 
 ::
 

@@ -96,7 +96,7 @@ class Moment:
 
 
 def label(part: str) -> str:
-    """What a table says of a part."""
+    """Return a part's name in tables."""
     node, dot, which = part.rpartition(".")
     return f"{node}: {NODE_ROWS[which].label}" if dot else ROWS[part].label
 

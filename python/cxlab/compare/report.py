@@ -67,9 +67,10 @@ LEAST_SHOWN = 0.0005
 
 
 def table(columns: Sequence[Column]) -> Table:
-    """Where the time of each column goes, in shares of the first one's time, and how much longer each is.
+    """Make a table of each column's time by part, in shares of the first one's time, with its slowdown.
 
-    Of sampled columns the first has its shares, and the others how much longer each is, with intervals.
+    If columns are sampled, the first has its shares, and the others how much longer each is, with
+    intervals.
     """
     first = columns[0]
     made = output.table(["times the first", *(column.label for column in columns)], plain=True)
@@ -97,7 +98,7 @@ def table(columns: Sequence[Column]) -> Table:
 
 
 def _total(slowdown: Slowdown, *, is_sampled: bool) -> str:
-    """Of sampled runs with its interval, or untold."""
+    """Show the total of a column. That of sampled runs has an interval, or is untold."""
     if not is_sampled:
         return f"{slowdown.times:.3f}  {slowdown.times - 1:+.3f}"
     found = slowdown.interval
@@ -131,7 +132,7 @@ def document(columns: Sequence[Column]) -> dict[str, Any]:
     """The comparison for programs.
 
     `because` has, for each part, how much longer it takes than in the first column, as a share of the first
-    column's time: the sum is `slowdown` - 1. `kinds` has the same difference by kind, with the same sum.
+    column's time. The sum is `slowdown` - 1. `kinds` has the same difference by kind, with the same sum.
     """
     return {"columns": [_column(columns[0], column) for column in columns]}
 
@@ -158,19 +159,27 @@ def _column(first: Column, column: Column) -> dict[str, Any]:
 
 
 def _intervals(first: Column, column: Column, slowdown: Slowdown) -> dict[str, Any]:
-    """Of sampled columns, where each part of `because` lies; null where too few windows tell of it."""
+    """Return the interval of each part of `because` for sampled columns; null if too few windows tell of
+    it."""
     if not (is_sampled(first) or is_sampled(column)):
         return {}
     return {"because_intervals": {part: longer(first, column, part) for part in slowdown.because}}
 
 
+def has_untold_parts(columns: Sequence[Column]) -> bool:
+    """Whether too few windows tell of a part of a sampled column."""
+    found = (_intervals(columns[0], column, against(columns[0], column)) for column in columns)
+    return any(None in intervals.values() for one in found for intervals in one.values())
+
+
 def _nodes(result: RunResult) -> dict[str, Any]:
-    """What each memory did."""
+    """Return the figures of each memory."""
     return {name: _node(result, name) for name in result.nodes}
 
 
 def _node(result: RunResult, name: str) -> dict[str, Any]:
-    """Of a sampled run, each figure has an interval, and is null where too few windows tell of it."""
+    """Return the figures of a memory. In a sampled run each has an interval; null if too few windows tell
+    of it."""
     of, sampling = result.nodes[name], result.sampling
     figures = {
         "bandwidth_mb_s": of.bandwidth_mb_s,

@@ -1,4 +1,4 @@
-"""Parts of sampled columns: where each lies, or that too few windows tell of it.
+"""Intervals of the parts of sampled columns. If too few windows tell of a part, it has none.
 
 ::
 
@@ -28,7 +28,7 @@ def is_sampled(column: Column) -> bool:
 
 
 def ends(first: Column, column: Column, part: str) -> Ends | None:
-    """Where a part lies, as a share of the first column's time; None: too few windows tell of it."""
+    """Return a part's interval as a share of the first column's time; None: too few windows tell of it."""
     if len(column.results) > 1:
         return _of_seeds(first, column, part)
     share = _share(column.results[0], part)
@@ -49,7 +49,7 @@ def longer(first: Column, column: Column, part: str) -> Ends | None:
 
 
 def _share(result: RunResult, part: str) -> Ends | None:
-    """Of the run's own time."""
+    """Return a part's share of the run's own time."""
     found = parts(result)
     if result.sampling is None:
         exact = found.get(part, 0.0) / sum(found.values())
@@ -71,7 +71,7 @@ def _of_seeds(first: Column, column: Column, part: str) -> Ends:
 
 
 def _shares(results: Sequence[RunResult], part: str, whole: float) -> list[float]:
-    """Of a core's time, as `simulated_seconds` is one."""
+    """Return each run's time in a part over `whole`, both as times of one core."""
     return [
         result.simulated_seconds * parts(result).get(part, 0.0) / sum(parts(result).values()) / whole
         for result in results

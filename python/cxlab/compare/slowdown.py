@@ -1,4 +1,5 @@
-"""A run against the first: how many times its time, its interval, and shares that add up to the difference.
+"""Compares a run with the first: the ratio of times, its interval, and shares that add up to the
+difference.
 
 ::
 
@@ -42,7 +43,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a slowdown is, and how sure that is."""
+    """The interval of a slowdown, and its confidence."""
 
     low: float
     high: float
@@ -64,7 +65,7 @@ class Slowdown:
 
 
 def against(first: Column, column: Column) -> Slowdown:
-    """What the column is, compared with the first."""
+    """Compare the column with the first."""
     times = _seconds(column) / _seconds(first)
     return Slowdown(
         times=times,
@@ -106,7 +107,7 @@ def _interval(first: Column, column: Column) -> Interval | None:
 
 
 def _of_seeds(pairs: Sequence[tuple[float, float]]) -> Interval:
-    """Of the ratio of two means, by pairs."""
+    """Return the interval of the ratio of two means, by pairs."""
     count = len(pairs)
     before = sum(first for first, _ in pairs) / count
     ratio = sum(other for _, other in pairs) / count / before
@@ -117,7 +118,8 @@ def _of_seeds(pairs: Sequence[tuple[float, float]]) -> Interval:
 
 
 def _of_samples(first: RunResult, other: RunResult) -> Interval | None:
-    """Of sampled runs, or of one sampled and one exact: errors of independent logarithms add as squares."""
+    """Return the interval for sampled runs, or for one sampled and one exact. Errors of independent
+    logarithms add as squares."""
     ends = [_logarithms(result) for result in (first, other)]
     if (first.sampling is None and other.sampling is None) or any(end is None for end in ends):
         return None

@@ -1,4 +1,4 @@
-"""What each stage of a load takes without load: a chase by one thread, as `cxlab bench latency` has it.
+"""Times of a load's stages on an idle machine: a chase by one thread, as in `cxlab bench latency`.
 
 Prefetchers are off and pages are of 2 MiB, so that each load is the only one on its way.
 """

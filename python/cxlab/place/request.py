@@ -1,4 +1,4 @@
-"""What a study is asked to do: applications, where their pages are, what moves them."""
+"""The request for a study: applications, the placement of their pages, and what moves them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Application:
         return replace(self, rate=rate)
 
     def document(self) -> AppSpec:
-        """As the model reads it."""
+        """Return the request as the model reads it."""
         if not self.is_store:
             return PLAIN[self.name]
         workload, keys = next((y, k) for y in YCSB for k in KEYS if self.name == f"store-{y}-{k}")
@@ -115,7 +115,7 @@ class Study:
     seed: int = 1
 
     def document(self) -> StudySpec:
-        """As the model reads it."""
+        """Return the request as the model reads it."""
         pages = sum(application.pages for application in self.applications)
         room = pages + pages // 16 + 256
         capacity = {FAST: self.fast_frames or room} | ({} if self.swap else {SLOW: room})

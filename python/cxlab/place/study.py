@@ -1,4 +1,4 @@
-"""Studies in parallel, and Caption above them."""
+"""Runs studies in parallel, and has Caption steer them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Outcome:
 
     @property
     def p99_us(self) -> float:
-        """Of the first process's requests, from arrival to answer [us]."""
+        """99th percentile of the first process's requests, from arrival to answer [us]."""
         latency = self.interval.processes[0].latency_us
         assert latency is not None, "the first process answers no requests"
         return latency.p99

@@ -3,8 +3,8 @@
     baseline server   [ MMEM: D ]                 + SSD   throughput R_d | 1
     CXL server        [ MMEM: D ][ CXL: D/C ]     + SSD   throughput R_d | R_c | 1
 
-R_d and R_c are the throughput of one server with the whole working set in main memory and in CXL memory, over
-P_s, its throughput with (almost) all of it spilled to SSD. A working set W then takes
+R_d and R_c are the throughput of one server with the whole working set in main memory and in CXL memory.
+Both are over P_s, its throughput with (almost) all of it spilled to SSD. A working set W then takes
 
     T_baseline = N_b D / R_d + (W - N_b D)
     T_cxl      = N_c D / R_d + N_c D / (C R_c) + (W - N_c D - N_c D / C)

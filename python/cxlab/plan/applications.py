@@ -60,7 +60,7 @@ max_slowdown = 1.5
 
 @dataclass(frozen=True)
 class Kind:
-    """What a key of an application means."""
+    """The meaning of an application's key."""
 
     meaning: str
     dimension: Dimension
@@ -81,7 +81,7 @@ APPLICATION_KEYS = {
 
 @dataclass(frozen=True)
 class Applications:
-    """What an applications file says."""
+    """The content of an applications file."""
 
     path: Path
     names: tuple[str, ...]

@@ -1,7 +1,7 @@
 """An assumption: one input with its interval, its valid range, and where it came from and when.
 
 Every number that reaches a result is an `Assumption`, so the list that the output prints is complete by
-construction: results are functions of nothing else.
+construction. Results are functions of nothing else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Origin(Enum):
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where an assumption came from."""
+    """The source of an assumption."""
 
     origin: Origin
     source: str  # document, option or directory
@@ -60,14 +60,19 @@ class Assumption:
         """Write the value and its interval for people."""
         return show_interval(self.value, self.dimension, self.currency)
 
+    @property
+    def unit(self) -> str:
+        """The unit in words, such as `GiB` or `fraction`."""
+        if self.dimension is Dimension.FRACTION:
+            return "fraction"
+        return str(self.dimension.value).replace("¤", self.currency)
+
     def as_json(self) -> dict[str, object]:
         """Return the assumption as the JSON output holds it."""
         return {
             "key": self.key,
             "meaning": self.meaning,
-            "unit": self.dimension.value.replace("¤", self.currency)
-            if self.dimension is not Dimension.FRACTION
-            else "fraction",
+            "unit": self.unit,
             "nominal": self.value.nominal,
             "low": self.value.low,
             "high": self.value.high,

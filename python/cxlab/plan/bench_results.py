@@ -1,4 +1,5 @@
-"""Throughput from results of `cxlab bench`, simulated or `--host`: the work is a byte moved, or a load.
+"""Reads throughput from results of `cxlab bench`, simulated or `--host`. The unit of work is a byte moved,
+or a load.
 
     bandwidth, loaded-latency, mess    bytes read and written at full load, the highest of the points
     stream                             triad, bytes as STREAM counts them
@@ -14,6 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from cxlab import file_format
 from cxlab.error import Code, InputError
@@ -32,7 +36,7 @@ KINDS = "bandwidth, loaded-latency, mess, stream, latency"
 
 @dataclass(frozen=True)
 class BenchResult:
-    """What a result says of the speed of one placement."""
+    """The speed of one placement, from a result."""
 
     #: as the bench calls it; a real node's number
     node: str
@@ -53,6 +57,17 @@ def is_bench(path: Path) -> bool:
 _KEYS = ("bench", "benchmark")
 
 
+class _Points(Struct, frozen=True):
+    """The points of a result's file, not checked yet."""
+
+    points: object
+
+    def those_to_read(self) -> list[dict[str, Any]]:
+        """Give the points that are objects."""
+        listed = self.points if isinstance(self.points, list) else []
+        return [point for point in listed if isinstance(point, dict)]
+
+
 def read_bench(path: Path) -> BenchResult:
     """Read a result. Raises `InputError`."""
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -60,8 +75,7 @@ def read_bench(path: Path) -> BenchResult:
     if another is not None:
         raise InputError(Code.UNREADABLE, str(path), another, "a result of this version")
     kind = str(document.get("bench", document.get("benchmark")))
-    listed = document["points"]
-    points = [point for point in listed if isinstance(point, dict)] if isinstance(listed, list) else []
+    points = msgspec.convert(document, type=_Points).those_to_read()
     match kind:
         case "bandwidth" | "loaded-latency" | "mess":
             throughput, unit = max(_figures(path, points, "bandwidth_mb_s")), BYTES_UNIT

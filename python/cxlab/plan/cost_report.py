@@ -1,4 +1,4 @@
-"""What `cxlab plan cost` says: the model's result, its break-even points and its uncertainty."""
+"""The report of `cxlab plan cost`: the model's result, its break-even points and its uncertainty."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CostReport:
 
     @property
     def lever(self) -> Assumption:
-        """What stands for the price of CXL: that of its memory, or R_t where it was typed."""
+        """Return the input that stands for the price of CXL: that of its memory, or R_t if it was typed."""
         return self.study.find("cxl_memory_price" if isinstance(self.cost.r_t, PricedServers) else "r_t")
 
     @cached_property

@@ -15,9 +15,9 @@ same throughput: that is what slow memory costs. With one application, cores to 
 / N_baseline is the paper's server ratio. N D is made linear by a binary variable and a count for each
 design of which one is chosen.
 
-Solver: HiGHS by its own wheel `highspy` (MIT licence, kept by the HiGHS team, manylinux wheels, typed,
-needs numpy only and 12 MB; scipy.optimize.milp wraps the same solver in 113 MB, and PuLP's CBC is no longer
-developed).
+The solver is HiGHS by its own wheel `highspy` (MIT licence). The HiGHS team keeps it. It is typed, has
+manylinux wheels, and needs numpy only and 12 MB. scipy.optimize.milp wraps the same solver in 113 MB, and
+PuLP's CBC is no longer developed.
 
 Not modelled: packing of whole instances into servers, contention for bandwidth between applications, pools.
 """
@@ -40,7 +40,7 @@ from cxlab.plan.server import ServerDesign, bill
 
 @dataclass(frozen=True)
 class Demand:
-    """What one application asks of the fleet, at given values."""
+    """Demand of one application on the fleet, at given values."""
 
     name: str
     weight: float  # part of the instances, all demands add up to 1
@@ -63,7 +63,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where an application's footprint is, and what that costs it."""
+    """Placement of an application's footprint, and its slow-down."""
 
     name: str
     dram: float  # fraction of the footprint

@@ -1,4 +1,4 @@
-"""What `cxlab plan mix` says: the fleet, where each application's memory is, what the result depends on."""
+"""The report of `cxlab plan mix`: the fleet, each application's memory, and what the result depends on."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CXL_SPEED = "cxl_speed"
 
 @dataclass(frozen=True)
 class Exploration:
-    """What varying the inputs showed."""
+    """Results of varying the inputs."""
 
     bars: list[Bar]
     spread: Spread | None

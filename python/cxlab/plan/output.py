@@ -1,4 +1,4 @@
-"""What a study leaves behind: rows of CSV, parts of the JSON, and the assumptions for people."""
+"""Output of a study: rows of CSV, parts of the JSON, and the assumptions for people."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def tornado_csv(path: Path, bars: Iterable[Bar]) -> None:
         [
             [
                 bar.assumption.key,
-                str(bar.assumption.as_json()["unit"]),
+                bar.assumption.unit,
                 bar.assumption.value.low,
                 bar.assumption.value.high,
                 bar.at_low,
@@ -70,7 +70,7 @@ def tornado_csv(path: Path, bars: Iterable[Bar]) -> None:
 
 def grid_csv(path: Path, grid: Grid) -> None:
     """Write a heat map, one row a cell; an empty saving lies outside the model's domain."""
-    units = [a.as_json()["unit"] or "ratio" for a in (grid.x, grid.y)]
+    units = [a.unit or "ratio" for a in (grid.x, grid.y)]
     rows: list[list[Cell]] = []
     for row, y in enumerate(grid.y_values):
         for column, x in enumerate(grid.x_values):

@@ -1,4 +1,4 @@
-"""The price book: what a server, its memory and its power cost, each entry dated and with its source.
+"""The price book: prices of a server, its memory and its power. Each entry has its date and its source.
 
 Books are TOML files in `data/prices/`, named by their date; the newest is the default. A book may extend
 another and hold only the entries that differ. `set_price` overrides one entry for one command.
@@ -24,7 +24,7 @@ _SOME = Range(0.0, low_open=True)
 
 @dataclass(frozen=True)
 class Kind:
-    """What an entry of a price book means."""
+    """The meaning of an entry of a price book."""
 
     meaning: str
     dimension: Dimension

@@ -29,7 +29,7 @@ MONEY = "¤"  # stands for the currency code in unit tables (ISO 4217 calls it "
 
 
 class Dimension(Enum):
-    """What a number measures; its value is the canonical unit."""
+    """Dimension of a number; its value is the canonical unit."""
 
     RATIO = ""
     FRACTION = "%"

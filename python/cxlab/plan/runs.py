@@ -9,12 +9,12 @@ R_d and R_c are throughput relative to a run with (almost) the whole working set
 simulated time and the work drops out. Two runs are taken to do the same work when their user instructions
 agree within 5 %.
 
-Without a slow run, R_d has to be typed; R_c then follows from the other two: R_c = R_d t_dram / t_cxl, with
+Without a slow run, R_d has to be typed. R_c then follows from the other two: R_c = R_d t_dram / t_cxl, with
 the interval of the times alone. Several runs of one tier give an interval: from the slowest against the
 fastest, nominal from the mean times.
 
-A throughput that a benchmark printed (operations, bytes or requests per time) stands for a run that takes 1 /
-throughput for one unit of work; all have to be in the same unit. A bench's result is a throughput too.
+A throughput that a benchmark printed (operations, bytes or requests per time) stands for a run that takes 1
+/ throughput for one unit of work. All have to be in the same unit. A bench's result is a throughput too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BYTES = Range(0.0, 2.0**64)
 
 
 class Tier(Enum):
-    """Where a run had its working set."""
+    """Tier that a run had its working set on."""
 
     DRAM = "dram"
     CXL = "cxl"
@@ -68,7 +68,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Run:
-    """What the cost model takes from one run, or from one throughput."""
+    """Figures that the cost model takes from one run, or from one throughput."""
 
     name: str  # folder, or the throughput as typed
     tier: Tier

@@ -1,4 +1,4 @@
-"""What a server costs over its life: capital and energy, for a given amount of main memory and CXL memory.
+"""Cost of a server over its life: capital and energy, for a given amount of main memory and CXL memory.
 
     capex = server + dram D + cxl_memory X + controllers (controller + board + cable) + switch share
     opex  = (server W + dram W/GiB D + cxl W/GiB X + controllers W + switch W) PUE 8766 h/year price
@@ -30,7 +30,7 @@ class ServerDesign:
 
 @dataclass(frozen=True)
 class Bill:
-    """What one server costs."""
+    """Costs of one server."""
 
     capex: Money
     power: Watts  # mean draw of the server itself, without the site's overhead

@@ -73,7 +73,7 @@ class SpareCores:
 
     @property
     def price_per_performance(self) -> float:
-        """What a customer on CXL memory pays for a unit of throughput, over the full price."""
+        """Price of a unit of throughput for a customer on CXL memory, over the full price."""
         if self.slowdown == 1:
             return float("inf")
         return (1 - self.discount) / (1 - self.slowdown)

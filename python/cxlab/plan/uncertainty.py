@@ -1,4 +1,4 @@
-"""What the intervals of the inputs do to the outcome of a study.
+"""Carries the intervals of the inputs over to the outcome of a study.
 
 Tornado: one input at a time, at the ends of its interval, all others nominal. Spread: all inputs at once,
 each drawn from a triangular distribution over its interval with its peak at the nominal value,

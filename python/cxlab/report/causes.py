@@ -38,7 +38,7 @@ class _Column(Struct, frozen=True):
 
 
 class _Causes(Struct, frozen=True):
-    """What is read of a comparison."""
+    """Fields that are read of a comparison."""
 
     columns: Sequence[_Column]
 

@@ -47,7 +47,7 @@ class Axis:
     logarithmic: bool = False
 
     def layout(self) -> dict[str, Any]:
-        """As Plotly takes it."""
+        """Return the layout as Plotly takes it."""
         kind = "log" if self.logarithmic else "linear"
         return {"title": {"text": self.title}, "type": kind, "rangemode": "tozero"}
 

@@ -21,7 +21,7 @@ from cxlab.run.results.configuration import Configuration
 
 
 class _Node(Struct, frozen=True):
-    """What a memory did; None where too few windows tell of it."""
+    """Figures of a memory; None if too few windows tell of one."""
 
     bandwidth_mb_s: float | None
     wait_in_core_ns: float | None
@@ -29,7 +29,7 @@ class _Node(Struct, frozen=True):
 
 
 class _Column(Struct, frozen=True):
-    """What is read of a column."""
+    """Fields that are read of a column."""
 
     label: str
     machine: str
@@ -47,7 +47,7 @@ class _Column(Struct, frozen=True):
 
 
 class _Comparison(Struct, frozen=True):
-    """What is read of comparison.json."""
+    """Fields that are read of comparison.json."""
 
     sentences: Sequence[str]
     columns: Sequence[_Column]
@@ -140,7 +140,7 @@ def _told(value: float | None, factor: float) -> str:
 
 
 def _configuration(folder: Path, column: _Column) -> Configuration | None:
-    """What a column's first run was asked; None if its folder is not there any more."""
+    """Return the configuration of a column's first run; None if its folder is gone."""
     if column.folder is None:
         return None
     try:

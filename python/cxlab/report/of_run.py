@@ -14,6 +14,7 @@ from cxlab.report.page import Facts, Report
 from cxlab.run.results import configuration, finished
 from cxlab.run.results.configuration import Configuration
 from cxlab.run.results.plot import lengths
+from cxlab.run.results.series import ends_s
 from cxlab.sampled import Term, told
 
 #: A series' name in series.parquet ends so [bytes].
@@ -64,7 +65,7 @@ def _time(result: RunResult) -> str:
 
 def _memory(nodes: Mapping[str, NodeSummary], sampling: Sampling | None) -> Facts:
     def cell(name: str, terms: Sequence[Term], value: float | None) -> Cell:
-        """Of a sampled run with its interval."""
+        """Return a figure's cell. In a sampled run it has an interval."""
         if value is None or sampling is None:
             return None if value is None else float(f"{value:.4g}")
         of_node = [Term(f"nodes.{name}.{term.path}", term.factor) for term in terms]
@@ -121,7 +122,7 @@ def _bandwidth(path: Path) -> Chart:
     from pyarrow import parquet
 
     rows = parquet.read_table(path).to_pydict()
-    times = rows["time_s"]
+    times = ends_s(rows)
     spans = lengths(times)
     series = []
     for name, values in rows.items():

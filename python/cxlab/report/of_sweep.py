@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from cxlab import model
 from cxlab.bench import figures
@@ -37,9 +40,43 @@ def report(folder: Path) -> Report:
     return Report(f"CXLab sweep: {planned.sweep}", summary, found)
 
 
-def _ask(folder: Path, question: str) -> list[dict[str, Any]]:
+class TimeRow(Struct, frozen=True):
+    """Mean simulated time of a placement."""
+
+    machine: str
+    #: settings that differ from the machine's file
+    changed: list[str]
+    workload: str
+    placement: str
+    seconds: float
+
+
+class StageRow(Struct, frozen=True):
+    """Mean time of a load in one stage."""
+
+    configuration: str
+    stage: str
+    ns: float
+
+
+class CurveRow(Struct, frozen=True):
+    """A point of latency over bandwidth."""
+
+    configuration: str
+    machine: str
+    placement: str
+    gb_s: float
+    ns: float
+
+
+RowT = TypeVar("RowT", TimeRow, StageRow, CurveRow)
+
+
+def _ask(folder: Path, question: str, row: type[RowT]) -> list[RowT]:
+    """Ask the sweep's rows, one object a row. A column has the name of its field."""
     answer = query.ask(question, folder)
-    return [dict(zip(answer.headings, row, strict=True)) for row in answer.rows]
+    named = [dict(zip(answer.headings, values, strict=True)) for values in answer.rows]
+    return msgspec.convert(named, type=list[row])  # type: ignore[valid-type]
 
 
 def _axes(runs: Sequence[PlannedRun]) -> Facts:
@@ -57,16 +94,16 @@ def _axes(runs: Sequence[PlannedRun]) -> Facts:
 
 
 def _runs(folder: Path) -> Facts:
-    there = {row["column_name"] for row in _ask(folder, "DESCRIBE runs")}
+    there = {name for (name,) in query.ask("SELECT column_name FROM (DESCRIBE runs)", folder).rows}
     shown = [name for name in SHOWN if name in there]
     means = "".join(f", avg({name}) AS {name}" for name in shown)
-    rows = _ask(
-        folder,
+    rows = query.ask(
         f"SELECT * FROM (SELECT {NAME} AS configuration, point, count(*) AS seeds{means} FROM runs "
         "GROUP BY ALL) ORDER BY configuration, try_cast(point AS DOUBLE), point",
-    )
+        folder,
+    ).rows
     headings = ("configuration", "point", "runs", *shown)
-    return Facts("Runs: means over seeds", headings, [tuple(row.values()) for row in rows])
+    return Facts("Runs: means over seeds", headings, [tuple(row) for row in rows])
 
 
 def _slowdowns(folder: Path) -> Iterator[Chart]:
@@ -75,11 +112,12 @@ def _slowdowns(folder: Path) -> Iterator[Chart]:
         folder,
         "SELECT machine, map_values(settings) AS changed, workload, placement, avg(value) AS seconds "
         "FROM statistics WHERE statistic = 'simulated_seconds' GROUP BY ALL ORDER BY ALL",
+        TimeRow,
     )
     groups: dict[str, dict[str, float]] = {}
     for row in rows:
-        name = ", ".join([row["workload"], row["machine"], *row["changed"]])
-        groups.setdefault(name, {})[row["placement"]] = row["seconds"]
+        name = ", ".join([row.workload, row.machine, *row.changed])
+        groups.setdefault(name, {})[row.placement] = row.seconds
     slower = {
         f"{name}, {placed}": seconds / min(of.values())
         for name, of in groups.items()
@@ -98,11 +136,12 @@ def _stages(folder: Path) -> Iterator[Chart]:
         folder,
         f"SELECT {NAME} AS configuration, replace(statistic, 'stages_ns.', '') AS stage, avg(value) AS ns "
         "FROM statistics WHERE statistic LIKE 'stages_ns.%' AND point = '' GROUP BY ALL ORDER BY ALL",
+        StageRow,
     )
     columns: dict[str, dict[str, float]] = {}
     way = [name for name, _, _ in model.stages()]
-    for row in sorted(rows, key=lambda row: way.index(row["stage"])):
-        columns.setdefault(row["configuration"], {})[row["stage"]] = row["ns"]
+    for row in sorted(rows, key=lambda row: way.index(row.stage)):
+        columns.setdefault(row.configuration, {})[row.stage] = row.ns
     if columns:
         slowest = max(columns, key=lambda name: sum(columns[name].values()))
         alt = (
@@ -120,11 +159,12 @@ def _curves(folder: Path) -> Iterator[Chart]:
         "avg(value) FILTER (statistic = 'latency_ns') AS ns FROM statistics "
         "WHERE try_cast(point AS INTEGER) IS NOT NULL GROUP BY ALL "
         "HAVING gb_s IS NOT NULL AND ns IS NOT NULL ORDER BY configuration, gb_s",
+        CurveRow,
     )
     curves: dict[str, list[tuple[float, float]]] = {}
-    places = {(row["machine"], row["placement"]) for row in rows}
+    places = {(row.machine, row.placement) for row in rows}
     for row in rows:
-        curves.setdefault(row["configuration"], []).append((row["gb_s"], row["ns"]))
+        curves.setdefault(row.configuration, []).append((row.gb_s, row.ns))
     if not curves:
         return
     silicon = [one for machine, placed in sorted(places) for one in _silicon(machine, placed)]
@@ -141,7 +181,8 @@ def _curves(folder: Path) -> Iterator[Chart]:
 
 
 def _silicon(machine: str, placed: str) -> Iterator[Series]:
-    """What validation/points.toml has of this machine and node for reads: idle latency, peak on the axis."""
+    """Return silicon's idle latency and peak of this machine and node for reads, from
+    validation/points.toml."""
     for row in figures.shipped():
         have = row.settings
         plain = not any(key in have for key in ("over", "memo", "stream", "size", "mixes"))

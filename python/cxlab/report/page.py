@@ -61,7 +61,7 @@ Part = Facts | Chart | Topology | CostForm
 
 @dataclass(frozen=True)
 class Report:
-    """What the page shows, in its order."""
+    """Content of the page, in its order."""
 
     title: str
     #: one or two sentences first

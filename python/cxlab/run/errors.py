@@ -1,4 +1,4 @@
-"""What can go wrong around the machine: stable codes, a cause and, where there is one, the next step."""
+"""Errors around the machine: a stable code, a cause and, if there is one, the next step."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class OutputLost(MachineError):
 
 
 class BadMessage(MachineError):
-    """What came from the guest, or a log of it, is no message of CXLab's.
+    """A message from the guest, or a log of it, is none of CXLab's.
 
     Run again; root in the guest can cause this.
     """

@@ -1,4 +1,4 @@
-"""Whether there is the program that a run names: asked before the boot. The guest sees this host's files.
+"""Checks before the boot that the program of a run exists. The guest sees this host's files.
 
 As execvp(3): a name with '/' is a path, others are looked up in PATH of the program's environment. A folder
 is refused, and a file that nobody may execute. The guest alone can tell what is in its own trees, and who may

@@ -1,4 +1,4 @@
-"""What a run is asked to do, and what it gave."""
+"""The request for a run, and its outcome."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class Request:
     steering: Callable[[bytes], None] | None = None
 
     def keeping(self, folder: Path) -> Request:
-        """The same with a folder for written files."""
+        """Return this request with a folder for written files."""
         return replace(self, keep=folder)
 
 
 @dataclass
 class Outcome:
-    """What a run gave, complete or not."""
+    """Outcome of a run, complete or not."""
 
     #: how the program ended; None: it did not get that far
     exit: guest.Exit | None = None

@@ -11,9 +11,9 @@
 A persistent partition is the end of each device, and a second region of the window, behind the volatile
 one. Its device addresses follow on. So one set of HDM decoders holds both for the model.
 
-Position p of a region is the device with the window's p-th serial number; a window over two bridges goes to
-them in turn, so they do, too. QEMU has the registers; memory is one backend a
-partition (crates/qemu-plugin/src/window.rs). Not offered: switches, and devices that two windows share.
+Position p of a region is the device with the window's p-th serial number. A window over two bridges goes to
+them in turn, so they do, too. QEMU has the registers; memory is one backend a partition
+(crates/qemu-plugin/src/window.rs). Not offered: switches, and devices that two windows share.
 
 Source: QEMU 10.0, docs/system/devices/cxl.rst; Linux 6.12, drivers/cxl/core/region.c (order of targets).
 """
@@ -52,14 +52,14 @@ class Attachment(StrEnum):
 
 
 class Managed(StrEnum):
-    """Who decides what lies in volatile CXL memory."""
+    """Whether Linux or the application decides what lies in volatile CXL memory."""
 
     KERNEL = "kernel"
     APPLICATION = "application"
 
 
 class Namespace(StrEnum):
-    """What is made of a pmem region whose labels have no namespace."""
+    """Namespace for a pmem region whose labels have none."""
 
     DEVDAX = "devdax"
     FSDAX = "fsdax"
@@ -68,7 +68,7 @@ class Namespace(StrEnum):
 
 @dataclass(frozen=True)
 class Persistent:
-    """What ``--persistent``, ``--namespace`` and ``--persistent-in`` ask for."""
+    """Values of ``--persistent``, ``--namespace`` and ``--persistent-in``."""
 
     #: of each node, by its name [bytes]
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Persistent:
 
 @dataclass(frozen=True)
 class Interleave:
-    """What ``--interleave-ways``, ``--granularity`` and ``--host-bridges`` ask for; None: as in its file."""
+    """Values of ``--interleave-ways``, ``--granularity`` and ``--host-bridges``; None: as in its file."""
 
     ways: int | None = None
     granularity: str | None = None
@@ -116,17 +116,17 @@ class Window:
 
     @property
     def size(self) -> int:
-        """Of all devices [bytes]."""
+        """Size of all devices together [bytes]."""
         return sum(device.size for device in self.devices)
 
     @property
     def persistent(self) -> int:
-        """Of the persistent partitions of all devices [bytes]."""
+        """Size of the persistent partitions of all devices [bytes]."""
         return sum(device.persistent for device in self.devices)
 
     @property
     def volatile(self) -> int:
-        """Of the volatile partitions of all devices [bytes]."""
+        """Size of the volatile partitions of all devices [bytes]."""
         return self.size - self.persistent
 
     def regions(self) -> list[dict[str, object]]:

@@ -1,4 +1,5 @@
-"""How long a sweep takes: each workload's first pending run is executed once, and its result thrown away.
+"""Estimates how long a sweep takes. It executes each workload's first pending run once, and drops the
+result.
 
 A guest's program may take hours, so it is not executed: the estimate then names it as unknown.
 """
@@ -21,7 +22,7 @@ SHORT = 2.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of a sweep's pending runs."""
+    """Time that a sweep's pending runs take."""
 
     #: of one processor [s], without the workloads below
     seconds: float

@@ -72,7 +72,7 @@ def _result(task: Task, scratch: Path) -> dict[str, Any]:
 
 
 def _of_run(document: dict[str, Any]) -> dict[str, Any]:
-    """What the model says, without every counter of every part (`cxlab run --stats` prints those)."""
+    """Return the model's figures without the counters of each part (`cxlab run --stats` prints those)."""
     kept = model.document(model.run_result(document))
     return {key: value for key, value in kept.items() if key != "statistics"}
 

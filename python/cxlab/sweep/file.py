@@ -39,7 +39,7 @@ TABLES = ("axes", "workloads", "slurm")
 
 @dataclass(frozen=True)
 class SlurmSettings:
-    """What Slurm is told of a task."""
+    """Settings of a task for Slurm."""
 
     partition: str | None = None
     #: after these minutes Slurm ends a task

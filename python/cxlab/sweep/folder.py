@@ -45,7 +45,7 @@ class PlannedRun(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """What a sweep's file was resolved to: sweep.json."""
+    """The resolved sweep: sweep.json."""
 
     sweep: str
     #: by the name in the sweep's file
@@ -87,7 +87,7 @@ class SweepFolder:
 
     @property
     def scratch(self) -> Path:
-        """Of guests and of Slurm."""
+        """Folder for temporary files of guests and of Slurm."""
         return self.path / "scratch"
 
     def file(self, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Where a workload's pages go: a value of the axis `placement`, for a bench, a guest or a replay.
+"""Placement of a workload's pages: a value of the axis `placement`, for a bench, a guest or a replay.
 
 ::
 
@@ -31,7 +31,7 @@ def parse(text: str) -> Placement | None:
 
 
 def options(text: str) -> list[str]:
-    """The same as options of ``cxlab run``."""
+    """Return the placement as options of ``cxlab run``."""
     placed = parse(text)
     if placed is None:
         return []

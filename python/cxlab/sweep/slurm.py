@@ -7,12 +7,14 @@ before it submits what is left. Ctrl-C cancels them.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from cxlab.error import Code, InputError
 from cxlab.file_format import Format
@@ -31,7 +33,7 @@ SUBMITTED = "slurm.json"
 
 
 def execute_all(lines: Sequence[str]) -> list[str]:
-    """What a task does: each run's answer."""
+    """Execute the runs of a task. Returns each run's answer."""
     return [worker.execute(line) for line in lines]
 
 
@@ -125,12 +127,18 @@ def _failures(job: Any, chunk: Sequence[Run]) -> dict[str, str]:
     return {run.name: answer for run, answer in zip(chunk, answers, strict=True) if answer}
 
 
+class Submitted(Struct, frozen=True):
+    """Content of DIR/slurm.json."""
+
+    #: Slurm's own ids
+    tasks: list[str]
+
+
 def _submitted(record: Path) -> list[str]:
     """Tasks of a sweep that was killed."""
     if not record.exists():
         return []
-    tasks: list[str] = json.loads(record.read_bytes())["tasks"]
-    return tasks
+    return msgspec.json.decode(record.read_bytes(), type=Submitted).tasks
 
 
 def _logs(folder: SweepFolder) -> Path:

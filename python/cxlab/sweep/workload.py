@@ -1,4 +1,4 @@
-"""What a run of a sweep executes: a bench, the replay of a trace, or a program in a guest.
+"""The workload of a run of a sweep: a bench, the replay of a trace, or a program in a guest.
 
     [workloads.NAME]
     bench = "loaded-latency"     its keys: BENCHES
@@ -41,7 +41,7 @@ THREADS = 16
 
 @dataclass(frozen=True)
 class Task:
-    """What a process is told to execute for one point of a run."""
+    """Order to a process for one point of a run."""
 
     #: "" where the run has one point; else which one it is: an inject delay, a kernel
     point: str
@@ -70,7 +70,7 @@ class Bench:
     seeded = True
 
     def identity(self) -> dict[str, Any]:
-        """What a result depends on."""
+        """Return all that a result depends on."""
         return {"bench": self.bench, **self.have}
 
     def tasks(self, machine: str, settings: Mapping[str, str], placed: str, seed: int) -> list[Task]:

@@ -1,4 +1,4 @@
-"""Which functions and which data wait for a memory: the profile of a run, with names.
+"""Finds the functions and data that wait for a memory: the profile of a run, with names.
 
 ::
 

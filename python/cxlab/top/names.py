@@ -117,7 +117,7 @@ class Names:
         return [address for address in chain if not address >> 63]
 
     def _allocation(self, touch: Touch) -> int | None:
-        """Who called the allocator that touched the page; None if none did."""
+        """Return the caller of the allocator that touched the page; None if none did."""
         chain = self._user_chain(touch)
         outermost = None
         for place, address in enumerate(chain):
@@ -132,7 +132,7 @@ class Names:
         return chain[0] if chain else touch.instruction
 
     def data(self, address: int) -> str:
-        """What is at an address: a variable, or memory by its allocation."""
+        """Name the data at an address: a variable, or memory by its allocation."""
         if address >> 63:
             return KERNEL
         if address >= STACK_BEGINS:

@@ -1,4 +1,4 @@
-"""Which file is where in a program's memory: found by the code that was executed.
+"""Finds which file is where in a program's memory, by the code that was executed.
 
 Nothing in the guest says so. A file of this host is at a base if the executed code is there in the file.
 """
@@ -29,7 +29,7 @@ class Loaded:
 
     @property
     def name(self) -> str:
-        """As tables have it."""
+        """Return the file's name in tables."""
         return self.elf.path.name
 
     def has(self, address: int) -> bool:

@@ -18,7 +18,7 @@ FILE = "profile.json"
 
 
 class Entry(Struct, array_like=True, frozen=True):
-    """What an instruction waited for, at one place of the data."""
+    """Waits of an instruction, at one place of the data."""
 
     context: int
     #: virtual address
@@ -45,7 +45,7 @@ class Touch(Struct, array_like=True, frozen=True):
 
 
 class Profile(Struct, frozen=True):
-    """What waited for a memory."""
+    """All waits for a memory."""
 
     nodes: tuple[str, ...]
     granule_bytes: int
@@ -57,7 +57,7 @@ class Profile(Struct, frozen=True):
     code: tuple[tuple[int, str], ...]
 
     def calls(self, context: int) -> Iterator[int]:
-        """Where the calls of a context return to, the innermost first."""
+        """Return addresses of the calls of a context, the innermost first."""
         while context:
             context, returns_to = self.contexts[context]
             yield returns_to

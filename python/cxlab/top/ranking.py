@@ -1,4 +1,4 @@
-"""What waits most: counts by function, by data, and by stack."""
+"""Ranks what waits most, by function, by data, and by stack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cxlab.top.profile import Entry
 
 @dataclass
 class Waits:
-    """What came for loads, and what it cost."""
+    """Lines that came for loads, and their cost."""
 
     lines: int = 0
     latency_ps: int = 0
@@ -26,7 +26,7 @@ class Waits:
 
     @property
     def mean_latency_ns(self) -> float | None:
-        """Of a line; None where none came."""
+        """Mean latency of a line; None if none came."""
         return self.latency_ps / self.lines / 1000 if self.lines else None
 
 

@@ -1,4 +1,4 @@
-"""workload.toml: what a workload is, what it needs, its parameters, its sizes and what it measures.
+"""workload.toml: a workload's program, needs, parameters, sizes and measures.
 
 ::
 
@@ -26,7 +26,7 @@ Value = int | float | str
 
 
 class Parameter(Struct, forbid_unknown_fields=True, frozen=True):
-    """What a user may change of a workload."""
+    """A setting of a workload that a user may change."""
 
     about: str
     default: Value

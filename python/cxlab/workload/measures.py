@@ -1,4 +1,4 @@
-"""What a run of a workload printed: a line ``measure NAME VALUE`` for each measure, once."""
+"""Reads the measures that a run of a workload printed: a line ``measure NAME VALUE`` for each, once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a workload needs on this host before it runs: packages, its program, its data.
+"""Prepares this host for a workload: packages, its program, its data.
 
 Debian's packages must be installed. Those of PyPI are fetched into a folder of the workload's own, so they
 change nothing of this environment. That folder, program and data are kept in the cache
@@ -69,7 +69,7 @@ def missing(workload: Workload) -> list[str]:
 
 
 def install_command(workload: Workload) -> str:
-    """What gets Debian's packages."""
+    """Return the command that installs Debian's packages."""
     return "apt-get install --no-install-recommends " + " ".join(workload.document.debian)
 
 

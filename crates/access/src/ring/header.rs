@@ -1,4 +1,4 @@
-//! The ring's header: what both sides look at, each word on a cache line of its writer.
+//! The ring's header: words that both sides read, each on a cache line of its writer.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -18,7 +18,7 @@ impl<T> std::ops::Deref for Aligned<T> {
     }
 }
 
-/// Which of the producer's questions an answer is for.
+/// The producer's question that an answer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// time at a sync point of a vCPU
@@ -27,7 +27,7 @@ pub enum Reply {
     Clock,
 }
 
-/// What the consumer says to a question.
+/// The consumer's answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// what time it is [ps], and how many requests the drive has done so far

@@ -1,4 +1,5 @@
-//! The process at the other end: is it alive, and how to wait for it without burning a core for long.
+//! The process at the other end of the ring: whether it is alive, and how to wait for it without burning a core for
+//! long.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
@@ -41,7 +42,7 @@ impl Peer {
     }
 }
 
-/// How a side waits: spin, then yield, then sleep, looking after the peer while it sleeps.
+/// A wait of one side. It spins, then yields, then sleeps, and looks after the peer while it sleeps.
 pub struct Backoff<'a> {
     peer: &'a Peer,
     turns: u32,

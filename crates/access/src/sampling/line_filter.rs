@@ -1,4 +1,4 @@
-//! Which touches of lines a model that is only kept warm is told of.
+//! A filter that chooses which touches of lines a warming model is told of.
 
 /// Entries of the filter.
 const ENTRIES: usize = 512;

@@ -1,12 +1,13 @@
-//! How far a run has come in its schedule, and which phase begins there.
+//! Progress of a run in its schedule, and the phase that begins there.
 
 use super::schedule::Schedule;
 use crate::phase::{Keep, Phase};
 
-/// What a line of a repeating instruction counts for: a loop in its place would move eight words, and count each.
+/// Instructions that a line of a repeating instruction counts for. A loop in its place would move eight words, and
+/// count each.
 pub const REPEATED_LINE: u64 = 16;
 
-/// How far a run has come in its schedule.
+/// Progress of a run in its schedule.
 #[derive(Clone, Debug)]
 pub struct Progress {
     schedule: Schedule,
@@ -42,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Which of the windows so far are kept; told once.
+    /// Returns which of the windows so far are kept, once.
     pub fn take_keep(&mut self) -> Keep {
         std::mem::replace(&mut self.keep, Keep::All)
     }
@@ -65,7 +66,7 @@ impl Progress {
         self.position
     }
 
-    /// Where the schedule is in time: the run has come to this position. The phase that begins here, if one does.
+    /// Advances the schedule to this position of the run. Returns the phase that begins here, if one does.
     pub fn reach(&mut self, position: u64) -> Option<Phase> {
         self.position = self.position.max(position);
         if self.position >= self.ends { self.next() } else { None }
@@ -183,7 +184,7 @@ mod tests {
             assert_eq!(phase, schedule.at(position).0);
         }
         assert!(spans[Phase::Measured as usize].abs_diff(2000) <= 300, "{spans:?}");
-        // Of a run that jumps over windows the phase is the one where it lands.
+        // If a run jumps over windows, its phase is the one where it lands.
         progress.reach(200_000);
         assert_eq!((progress.phase(), progress.position()), (schedule.at(200_000).0, 200_000));
     }

@@ -2,7 +2,8 @@
 
 use crate::phase::{Keep, Phase};
 
-/// What a sampled run asks for, in guest instructions; of several processors, in nanoseconds of about their common time.
+/// Schedule of a sampled run, in guest instructions. With several processors it is in nanoseconds of about their
+/// common time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     detail: u64,

@@ -25,7 +25,7 @@ pub struct Control {
     cxl_millionths: AtomicU64,
 }
 
-/// What the application is to do; all nodes 0 means the system's default policy.
+/// The placement that an application has to follow. If all nodes are 0, it is the system's default policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// Bit masks of node numbers below 64.

@@ -4,10 +4,9 @@
 //!   /proc/PID/smaps -> private anonymous ranges -> units -> a cursor goes round, some hundred units at a time:
 //!     locate -> how many units should be on CXL? -> move the difference, evenly spaced
 //! ```
-//! A unit is a page; where a range holds huge pages it is 2 MiB, because the kernel moves a huge page whole: asked for half
-//! of its pages it would move all of them, and back again at the next round [seen on 6.12].
-//! Does not model: huge pages of other sizes, pages shared by processes.
-//! Source: man 2 move_pages, man 5 proc_pid_maps.
+//! A unit is a page. In a range with huge pages it is 2 MiB, because the kernel moves a huge page whole. If asked for
+//! half of its pages, it would move all of them, and back again at the next round [seen on 6.12]. Does not model:
+//! huge pages of other sizes, pages shared by processes. Source: man 2 move_pages, man 5 proc_pid_maps.
 
 use crate::error::{Error, Result};
 use crate::mempolicy::{self, PageStatus};
@@ -17,7 +16,7 @@ use crate::topology::{NodeSet, Topology};
 use std::time::Duration;
 
 const PAGE: u64 = 4096;
-/// What the kernel makes a huge page of on x86-64 [B].
+/// Size of a huge page on x86-64 [B].
 const HUGE: u64 = 2 << 20;
 /// Units looked at in one go.
 const BATCH: usize = 256;
@@ -33,7 +32,7 @@ pub struct ReplacementSpec {
     pub rate: u64,
 }
 
-/// What a step came to.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// All was in its place not long ago.
@@ -65,7 +64,7 @@ pub struct Replacement {
     topology: Topology,
     /// The address where the walk goes on.
     cursor: u64,
-    /// What the rate allows and was not used [B].
+    /// Bytes that the rate allows and that were not used [B].
     allowance: u64,
     /// Where all pages are in their places, and how many steps ago that was seen.
     balanced: Option<(CxlShare, u32)>,
@@ -189,7 +188,7 @@ fn count(pages: &[PageStatus], nodes: &NodeSet) -> usize {
     pages.iter().filter(on).count()
 }
 
-/// What moves as one.
+/// Pages that move as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unit {
     start: u64,
@@ -257,7 +256,8 @@ fn anonymous_range(line: &str) -> Option<(u64, u64)> {
     (ours && !special).then_some((parse(start)?, parse(end)?))
 }
 
-/// Which pages of a batch change sides so that it holds the share; the second value is the rounding to carry on.
+/// Chooses the pages of a batch that change sides, so that it holds the share. The second value is the rounding to
+/// carry on.
 ///
 /// `on_cxl`: for each page whether it is on CXL, or none where it cannot be moved. The pages chosen are evenly spaced.
 pub fn plan_moves(on_cxl: &[Option<bool>], share: CxlShare, carry: f64) -> (Vec<usize>, f64) {

@@ -17,7 +17,7 @@ const TABLES: &str = include_str!("../../data/events.toml");
 /// A cache line [B].
 const LINE: f64 = 64.0;
 
-/// What a count stands for.
+/// Meaning of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -50,7 +50,7 @@ pub enum Role {
 #[serde(deny_unknown_fields)]
 pub struct Event {
     pub role: Role,
-    /// As the vendor names it.
+    /// The vendor's name of the event.
     pub name: String,
     pub pmu: String,
     /// Format field to value.
@@ -89,7 +89,7 @@ pub fn tables() -> Result<Vec<Table>> {
     Ok(tables.table)
 }
 
-/// Who this processor says it is.
+/// Vendor, family and model that the processor reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessorId {
     pub vendor: String,
@@ -162,7 +162,7 @@ impl Table {
     }
 }
 
-/// What every counter of a role counted, scaled for the time that it ran.
+/// Counts of every counter of a role, scaled for the time that it ran.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     totals: BTreeMap<Role, (f64, u32)>,

@@ -93,7 +93,7 @@ impl Perf {
 fn allow_many_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    // Where it is refused, the first counter beyond the limit says so.
+    // If the kernel refuses this, the first counter beyond the limit reports it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 

@@ -13,7 +13,7 @@ const DEVICES: &str = "sys/bus/event_source/devices";
 pub struct Pmu {
     pub name: String,
     pub kind: u32,
-    /// Where it counts: one processor for each unit (uncore), or every one (core).
+    /// Processors that it counts on: one for each unit (uncore), or every one (core).
     pub processors: Vec<u32>,
 }
 

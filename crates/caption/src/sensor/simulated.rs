@@ -3,12 +3,12 @@
 //! ```text
 //!   sleep an interval of simulated time --> marker instruction --> the machine puts a line into its serial port --> read it
 //! ```
-//! Linux lets a busy program run on for its slice, some milliseconds, before a sleeper that has woken gets the processor; an
-//! interval may be shorter than that, so the sensor takes the lowest real-time priority (man 7 sched).
+//! Linux lets a busy program run on for its slice, some milliseconds, before a sleeper that has woken gets the
+//! processor. An interval may be shorter than that. So the sensor takes the lowest real-time priority (man 7 sched).
 //!
-//! The marker is a NOP everywhere else. The guest's time stands still from the marker until the line is in the port, so
-//! the same run gives the same samples, however fast the host is.
-//! Source: crates/access/src/marker.rs (the marker's bytes), crates/model/src/summary/counters.rs (the line).
+//! The marker is a NOP everywhere else. The guest's time stands still from the marker until the line is in the port.
+//! So a run gives the same samples again, however fast the host is. Source: crates/access/src/marker.rs (the marker's
+//! bytes), crates/model/src/summary/counters.rs (the line).
 
 use super::{Reading, Stream};
 use crate::error::{Error, Result};

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// A longer line is no sample: the other end speaks something else.
 const MOST_LINE: usize = 64 * 1024;
 
-/// What reading nothing means.
+/// Meaning of a read that brings nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum AtEof {
     Ends,

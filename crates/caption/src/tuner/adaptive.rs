@@ -11,10 +11,10 @@
 //! ```
 //! Against algorithm 1:
 //! - it compares with the best share seen, not with the period before, so one lucky or unlucky period does not turn it;
-//! - "better" means by more than `confidence` standard errors of the difference; the dead band follows the noise and has no
-//!   unit, so it holds for any model, machine and program;
-//! - a trial that seems better by more than `change`, but not beyond doubt, is repeated in turn with the base; a program with
-//!   phases is judged by several periods, a steady one by one;
+//! - "better" means by more than `confidence` standard errors of the difference. The dead band follows the noise and
+//!   has no unit, so it holds for any model, machine and program;
+//! - a trial that seems better by more than `change`, but not beyond doubt, is repeated in turn with the base. So
+//!   several periods judge a program with phases, and one a steady program;
 //! - it settles on the best share instead of circling round it, and reaches 0 % and 100 %;
 //! - the step grows while it wins, so a far optimum costs the logarithm of the distance;
 //! - a sudden change is told by the same share performing differently, not by a constant.
@@ -46,8 +46,9 @@ pub struct AdaptiveSpec {
 }
 
 impl AdaptiveSpec {
-    /// Resolution 2 %: below it, neighbouring integer weights are hardly further apart (see `weights`). Change 5 %: which pages
-    /// are on which side is another at each visit of a share, and a stream's throughput with it (3.7 % seen in the guest).
+    /// Resolution 2 %: below it, neighbouring integer weights are hardly further apart (see `weights`). Change 5 %:
+    /// at each visit of a share, other pages are on each side. This changes a stream's throughput (3.7 % seen in the
+    /// guest).
     pub const USUAL: AdaptiveSpec = AdaptiveSpec {
         start: CxlShare::DDR_ONLY,
         bounds: ShareBounds::ALL,
@@ -90,7 +91,7 @@ enum Phase {
 /// A trial that seemed better within doubt.
 #[derive(Clone, Copy, Debug)]
 struct Doubtful {
-    /// Where it is.
+    /// Its current share.
     share: CxlShare,
     /// Mean of its periods so far.
     seen: Pooled,

@@ -20,7 +20,7 @@ pub struct PaperSpec {
     pub least_x: i32,
     pub most_x: i32,
     pub start_x: i32,
-    /// Where a reset goes.
+    /// The x that a reset goes to.
     pub reset_x: i32,
     pub first_step: i32,
     pub least_step: i32,

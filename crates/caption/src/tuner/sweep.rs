@@ -1,7 +1,7 @@
-//! Not a tuner that tunes: it holds each of a list of shares for one period, then ends.
+//! A tuner that only sweeps: it holds each of a list of shares for one period, then ends.
 //!
-//! What M2 is fitted on: "we collect CPU counter values at various DDR:CXL ratios" (MICRO'23 section 6.1), and the table that a
-//! search is judged by.
+//! Measures a series of shares. M2 is fitted on it: "we collect CPU counter values at various DDR:CXL ratios"
+//! (MICRO'23 section 6.1). A search is judged by its table.
 
 use super::{Decision, Verdict};
 use crate::share::CxlShare;

@@ -62,7 +62,7 @@ impl Div<Bandwidth> for Bytes {
     type Output = Time;
     // A quotient of quantities may multiply by the picoseconds of a second.
     #[allow(clippy::suspicious_arithmetic_impl)]
-    /// How long `self` takes at `rate`, rounded up: a transfer is never faster than its wire.
+    /// Time that `self` takes at `rate`, rounded up. A transfer is never faster than its wire.
     fn div(self, rate: Bandwidth) -> Time {
         let (bytes, rate) = (u128::from(self.0), u128::from(rate.0));
         Time::from_ps((bytes * 1_000_000_000_000).div_ceil(rate) as u64)

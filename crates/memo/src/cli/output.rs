@@ -1,4 +1,4 @@
-//! Where results go: a table on standard output, files beside it.
+//! Writes results: a table on standard output, and files.
 
 use clap::Args;
 use cxlab_memo::report::{Report, csv, json, table};

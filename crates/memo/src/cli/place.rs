@@ -1,4 +1,4 @@
-//! Where a measurement runs: CPUs, node, pages; what all measuring commands share.
+//! Options for the place of a measurement: CPUs, node, pages. All measuring commands share them.
 
 use super::output::Output;
 use clap::Args;

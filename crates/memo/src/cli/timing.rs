@@ -1,4 +1,4 @@
-//! What the commands with load threads share: their memory, how long they warm up, how often they are measured.
+//! Options that the commands with load threads share: their memory, their warm-up, and the number of measurements.
 
 use super::output::Output;
 use super::place::Place;

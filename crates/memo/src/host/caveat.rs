@@ -1,4 +1,4 @@
-//! What makes figures unreliable here, in words that say what to do about it.
+//! Caveats: what makes figures unreliable here, and what to do about it.
 
 use super::{Disturbance, Host};
 use crate::page::PageSize;
@@ -8,7 +8,7 @@ use cxlab_kernel::Bytes;
 /// Load that is not memo's own: above this many runnable threads something else computes here.
 const QUIET: f64 = 0.3;
 
-/// Of a host, and of a run on it: its `size` of memory in `pages`, what disturbed it.
+/// Caveats of a host, and of a run on it: its `size` of memory in `pages`, what disturbed it.
 #[must_use]
 pub fn caveats(host: &Host, tsc: &Tsc, run: Option<(Bytes, PageSize, &Disturbance)>) -> Vec<String> {
     let mut said = Vec::new();

@@ -1,4 +1,4 @@
-//! What got in the way while it was measured: preemptions of memo's threads, time that the hypervisor took, page faults.
+//! Disturbances of a measurement: preemptions of memo's threads, time that the hypervisor took, page faults.
 
 use super::tree::Tree;
 use serde::Serialize;

@@ -8,7 +8,7 @@ use crate::list;
 use cxlab_kernel::Bytes;
 use serde::Serialize;
 
-/// What firmware says of a node, for the initiators of one access class.
+/// Firmware's figures of a node, for the initiators of one access class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Access {
     /// 0: the best initiators, generic ones too. 1: the best that have CPUs.

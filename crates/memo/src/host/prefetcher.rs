@@ -34,7 +34,7 @@ pub fn decode(vendor: &str, value: u64) -> Option<Vec<Prefetcher>> {
     Some(bits.iter().map(|&(bit, name)| Prefetcher { name, enabled: value >> bit & 1 == 0 }).collect())
 }
 
-/// Of CPU 0.
+/// Reads the prefetchers of CPU 0.
 pub fn read(tree: &Tree, processor: &Processor) -> Option<Vec<Prefetcher>> {
     let vendor = processor.vendor.as_deref()?;
     let (address, _) = register(vendor)?;

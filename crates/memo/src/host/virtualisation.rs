@@ -1,4 +1,4 @@
-//! Whether a hypervisor stands between memo and the memory.
+//! Finds whether a hypervisor stands between memo and the memory.
 //!
 //! Source: CPUID Fn1 ECX[31] is reserved for hypervisors (AMD APM vol. 3, appendix E), Fn4000_0000 names them.
 

@@ -16,7 +16,7 @@ use crate::tsc;
 use cxlab_kernel::Bytes;
 use std::time::Duration;
 
-/// What the threads do.
+/// Work of the threads.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     Instruction(Instruction),
@@ -59,7 +59,7 @@ pub struct Bandwidth {
     pub threads: Vec<usize>,
     pub works: Vec<Work>,
     pub patterns: Vec<Pattern>,
-    /// Of each thread.
+    /// Memory of each thread.
     pub size: Bytes,
     pub warm_up: Duration,
     pub window: Duration,

@@ -33,7 +33,7 @@ pub struct LoadedLatency {
     pub store: Store,
     pub pattern: Pattern,
     pub delays: Vec<u64>,
-    /// Of each thread, the latency thread too.
+    /// Memory of each thread, the latency thread too.
     pub size: Bytes,
     pub warm_up: Duration,
     pub window: Duration,

@@ -16,7 +16,7 @@ pub struct Matrix {
     /// Every CPU, or one for each node.
     pub sources: Sources,
     pub latency: Latency,
-    /// Of the bandwidth's threads; its thread counts, work and patterns are the matrix's own.
+    /// Settings of the threads that measure bandwidth. Their counts, work and patterns are the matrix's own.
     pub bandwidth: Bandwidth,
 }
 

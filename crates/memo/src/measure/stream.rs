@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 #[derive(Clone, Debug)]
 pub struct StreamBenchmark {
     pub threads: usize,
-    /// Of each of the three arrays.
+    /// Size of each of the three arrays.
     pub size: Bytes,
     /// The first is not counted.
     pub repeats: usize,

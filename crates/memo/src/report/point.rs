@@ -1,4 +1,4 @@
-//! One point: what it is a point of, its latency, its bandwidth.
+//! One point: its settings, its latency, its bandwidth.
 
 use crate::distribution::Distribution;
 use crate::instruction::Instruction;

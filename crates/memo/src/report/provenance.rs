@@ -1,4 +1,4 @@
-//! Where figures come from: enough to make them again, and to doubt them.
+//! Provenance of figures: enough to make them again, and to doubt them.
 
 use crate::host::{Disturbance, Host};
 use crate::isa::Isa;

@@ -1,4 +1,5 @@
-//! What people read: MLC's columns for loaded latency, MLC's matrices, a table with units for the rest; then what to doubt.
+//! Tables for people: MLC's columns for loaded latency, MLC's matrices, and a table with units for the rest. Caveats
+//! follow.
 
 use super::{Benchmark, Measured, Point, Provenance, Report};
 use crate::list;

@@ -1,6 +1,6 @@
-//! Arrivals of requests: an open loop, whether or not the server keeps up.
+//! Arrivals of requests in an open loop: they come whether or not the server keeps up.
 //!
-//! Poisson, as many independent clients make them; the latency of a request runs from its arrival.
+//! Arrivals are Poisson, as many independent clients make them. The latency of a request runs from its arrival.
 
 use cxlab_kernel::{Stream, Time};
 

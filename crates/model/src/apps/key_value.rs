@@ -4,10 +4,11 @@
 //!   request -> compute -> bucket -> entry -> key -> object -> dict -> table -> field entry -> value   (each from the one before)
 //!                                                                     read: all ten fields; update: one
 //! ```
-//! Sizes are jemalloc's classes of Redis' structures (src/dict.h, src/sds.h): each kind lies in slabs of its own, so a
-//! record is on many pages. Between two fields lie more instructions than a core's window holds, so a field waits for
-//! the one before (assumption: replies are built field by field). 100 B are more than hash-max-listpack-value (64), so fields are dictEntries. Not modelled:
-//! the network and the client, the allocator, expansion of tables; an insert takes the place of the oldest record.
+//! Sizes are jemalloc's classes of Redis' structures (src/dict.h, src/sds.h): each kind lies in slabs of its own, so
+//! a record is on many pages. Between two fields lie more instructions than a core's window holds. So a field waits
+//! for the one before. Assumption: replies are built field by field. 100 B are more than hash-max-listpack-value
+//! (64), so fields are dictEntries. Not modelled: the network and the client, the allocator, expansion of tables; an
+//! insert takes the place of the oldest record.
 
 use cxlab_kernel::statistic::Latency;
 use cxlab_kernel::{Stream, Time};
@@ -53,7 +54,7 @@ const VALUE: u64 = 128;
 const FIELDS: u64 = 10;
 const RECORD: u64 = BUCKET + ENTRY + KEY + OBJECT + DICT + TABLE + FIELDS * (FIELD_ENTRY + FIELD_NAME + VALUE);
 
-/// Where the slabs begin [B].
+/// Offsets at which the slabs begin [B].
 #[derive(Clone, Copy, Debug)]
 struct Slabs {
     first: u64,

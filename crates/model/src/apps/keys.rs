@@ -1,4 +1,4 @@
-//! Which record a request is for: YCSB's distributions of keys.
+//! Chooses the record of a request, by YCSB's distributions of keys.
 //!
 //! ```text
 //!   uniform    each as often

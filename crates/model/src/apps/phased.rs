@@ -1,7 +1,7 @@
-//! Phased: streaming, then a part that reads little and computes, in turn.
+//! An application with phases: it streams, then reads little and computes, in turn.
 //!
-//! As an ocean or weather code alternates sweeps of its grid with work on columns. Assumption: a phase of each is 2048 lines
-//! and 1024 lines with 20 ns each. Threads are not in step.
+//! An ocean or weather code alternates sweeps of its grid with work on columns in this way. Assumption: a phase of
+//! each is 2048 lines and 1024 lines with 20 ns each. Threads are not in step.
 
 use cxlab_kernel::Time;
 

@@ -1,7 +1,7 @@
 //! Pointer-rich: a list of arcs in order, and the two nodes of each at random, one in four of them changed.
 //!
-//! The law of a network simplex' pricing (SPEC CPU2017 505.mcf is one): an arc is a line and holds the addresses of
-//! its nodes, so nodes wait for their arc, but not for each other.
+//! This is the law of a network simplex' pricing, such as SPEC CPU2017 505.mcf. An arc is a line and holds the
+//! addresses of its nodes. So nodes wait for their arc, but not for each other.
 
 use cxlab_kernel::Stream;
 

@@ -1,7 +1,7 @@
-//! Scan: the thread's partition in order, and for every fourth line a result to a place at random.
+//! A scan reads the thread's partition in order. For every fourth line it writes a result to a random place.
 //!
-//! The law of a shuffle: each page is as hot as any other, and is left for long after it was read. Assumption: 40 ns a
-//! line, 1.6 GB/s a core, as a query engine's operators are busy with a row.
+//! This is the law of a shuffle. Each page is as hot as any other, and is left for long after it was read.
+//! Assumption: 40 ns a line, 1.6 GB/s a core, as a query engine's operators are busy with a row.
 
 use cxlab_kernel::{Stream, Time};
 

@@ -1,12 +1,12 @@
-//! Buffers: which physical lines a thread's array is made of.
+//! A buffer says which physical lines a thread's array is made of.
 //!
 //! ```text
 //!   line of the array -> 4 KiB page -> node, by the weights in turn -> 2 MiB frame of that node, dealt at random
 //! ```
 //!
-//! Pages go round the nodes as MPOL_WEIGHTED_INTERLEAVE has them (Linux, mempolicy); a frame is where a huge page
-//! happens to be, so threads do not march through the banks in step. A buffer is one stretch of virtual addresses for each
-//! node that it is on; pages of 4 KiB lie in frames of 2 MiB too, as Linux's allocator has them after boot.
+//! Pages go round the nodes as MPOL_WEIGHTED_INTERLEAVE has them (Linux, mempolicy). A frame is where a huge page
+//! happens to be. So threads do not march through the banks in step. A buffer has one stretch of virtual addresses
+//! for each of its nodes. Pages of 4 KiB lie in frames of 2 MiB too, as Linux's allocator has them after boot.
 
 use std::rc::Rc;
 
@@ -19,9 +19,9 @@ use crate::home::AddressRange;
 use crate::request::NodeId;
 use crate::translation::{AddressSpace, PageSize};
 
-/// What a buffer is made of, and so the least that one can have.
+/// Size of a frame that buffers are made of, and so the least size of a buffer.
 pub const FRAME_BYTES: u64 = 2 << 20;
-/// Of each node, at least: 64 buffers of 128 MiB.
+/// Least memory of a node: 64 buffers of 128 MiB.
 const NODE_BYTES: u64 = 8 << 30;
 /// For each buffer, at least: more than an array of MLC's.
 const BUFFER_BYTES: u64 = 128 << 20;
@@ -79,7 +79,7 @@ impl Frames {
         Frames { nodes, node_bytes, each, order }
     }
 
-    /// Where the frames stand in the kernels' address space, with page tables on this node.
+    /// Address space of the kernels, with its page tables on this node.
     pub fn space(&self, tables: NodeId, size: PageSize) -> AddressSpace {
         let base = Hpa::new(u64::from(tables.0) * NODE_STRIDE + self.node_bytes);
         let space = AddressSpace::new(Rc::clone(&self.order), base, size);
@@ -124,7 +124,7 @@ impl Buffer {
         self.lines
     }
 
-    /// Where line `number` of the array is; it goes round.
+    /// Address of line `number` of the array, which goes round.
     #[inline]
     pub fn line(&self, number: u64) -> Hpa {
         let number = number % self.lines;

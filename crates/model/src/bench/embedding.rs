@@ -1,9 +1,9 @@
 //! Embedding reduction: rows of a table, drawn at random, are added up to one row a query.
 //!
-//! A row is 64 floats, four lines; a query gathers 80 rows and stores their sum. Source: MERCI (Lee et al., ASPLOS 2021,
-//! DOI 10.1145/3445814.3446717), of which CXL-DMSim runs the reduction: EMBEDDING_DIM in its utils.h (SNU-ARC/MERCI); rows of
-//! a query depend on its data, 80 are an assumption of their order. Not modelled: popular rows, memoised sums, the barrier
-//! at the end, arithmetic, which loads hide.
+//! A row is 64 floats, four lines; a query gathers 80 rows and stores their sum. Source: MERCI (Lee et al., ASPLOS
+//! 2021, DOI 10.1145/3445814.3446717), EMBEDDING_DIM in its utils.h (SNU-ARC/MERCI). CXL-DMSim runs its reduction.
+//! The rows of a query depend on its data. The 80 rows are an assumption of the right order. Not modelled: popular
+//! rows, memoised sums, the barrier at the end, arithmetic, which loads hide.
 
 use cxlab_kernel::Stream;
 

@@ -1,4 +1,4 @@
-//! What a point is asked to do, as it crosses from the command line; checked against its machine.
+//! The request for a point, as it crosses from the command line. It is checked against its machine.
 
 use cxlab_kernel::Bytes;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! The kernels: what a latency thread, a load thread, STREAM and memo do.
+//! The kernels of the bench: a latency thread, a load thread, STREAM and memo.
 
 use cxlab_kernel::{Bytes, Stream, Time};
 
@@ -11,7 +11,7 @@ use super::traffic::Traffic;
 use crate::addr::{Hpa, LINE_BYTES};
 use crate::feed::{Action, Kernel};
 
-/// What a core runs.
+/// A thread that a core runs.
 #[derive(Clone, Debug)]
 pub enum Thread {
     Chase(Chase),
@@ -23,7 +23,7 @@ pub enum Thread {
 }
 
 impl Thread {
-    /// What it reaches: the first lines of a buffer, or the first of two buffers.
+    /// Lines that it reaches: the first of a buffer, or of the first of two buffers.
     fn reach(&self) -> (&Buffer, u64) {
         match self {
             Thread::Chase(Chase { buffer, lines, .. }) => (buffer, *lines),
@@ -48,7 +48,7 @@ impl Thread {
         buffer.line(random.below(lines))
     }
 
-    /// How it goes round each of its buffers, without end.
+    /// Its rounds through each of its buffers, without end.
     pub fn rounds(&self) -> Vec<Round<'_>> {
         match self {
             Thread::Chase(Chase { buffer, order, stride, lines, count }) => {
@@ -99,10 +99,10 @@ impl Kernel for Thread {
     }
 }
 
-/// The latency thread: each address comes from the line before. In Intel MLC it goes through its buffer block by block
-/// (`-D`, "random access range for latency thread", 4096): every other line of 512 KiB once, in an order that is random and
-/// the same for each block. Lines in between are left to the spatial prefetcher. In lat_mem_rd and in Mess every line of the
-/// buffer comes once, in a random order.
+/// The latency thread: each address comes from the line before. In Intel MLC it goes through its buffer block by
+/// block (`-D`, "random access range for latency thread", 4096). It reads every other line of 512 KiB once, in a
+/// random order that is the same for each block. Lines in between are left to the spatial prefetcher. In lat_mem_rd
+/// and in Mess every line of the buffer comes once, in a random order.
 #[derive(Clone, Debug)]
 pub struct Chase {
     buffer: Buffer,
@@ -236,11 +236,12 @@ impl Triad {
 ///   pause at random | clflush x 16 | fence | clock | 16 accesses back to back | fence | clock
 /// ```
 ///
-/// The paper's own source (ece-fast-lab/cxl_type3_tests, memo_ae/src) draws its 16 lines in 64 KiB and flushes all of these,
-/// which on scattered pages of 4 KiB is as here; it counts the clock's and the fences' own cycles, here nobody does.
+/// The paper's own source (ece-fast-lab/cxl_type3_tests, memo_ae/src) draws its 16 lines in 64 KiB and flushes all of
+/// these. On scattered pages of 4 KiB that is the same as here. The paper's source counts the cycles of the clock and
+/// of the fences, and this kernel does not.
 ///
-/// The flushes find nothing in the caches. Without the pause batches fall into step with the memory's refreshes: one
-/// that waits for a refresh ends with it, and so the next one meets the next refresh.
+/// The flushes find nothing in the caches. Without the pause, batches fall into step with the memory's refreshes. A
+/// batch that waits for a refresh ends with it. So the next batch meets the next refresh.
 #[derive(Clone, Debug)]
 pub struct Memo {
     buffer: Buffer,

@@ -1,4 +1,5 @@
-//! In which order a bench goes through an array: line by line, block by block as Intel MLC does at random, or all over it.
+//! Orders in which a bench goes through an array: line by line, by random blocks as in Intel MLC, or at random all
+//! over it.
 //!
 //! ```text
 //!   sequential   0 1 2 3 4 ...

@@ -1,4 +1,4 @@
-//! A point as it is told: latency by stage, bandwidth, and what every part of the way was busy with.
+//! The result of a point: latency by stage, bandwidth, and what every part of the way was busy with.
 
 use std::collections::BTreeMap;
 

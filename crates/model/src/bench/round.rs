@@ -1,4 +1,4 @@
-//! A round: how a thread goes over a buffer without end, page by page, for caches that hold more than a run can touch.
+//! A round goes over a buffer without end, page by page. It serves caches that hold more than a run can touch.
 
 use super::buffers::Buffer;
 use super::order::Order;

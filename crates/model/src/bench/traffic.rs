@@ -1,4 +1,5 @@
-//! A load thread of Intel MLC: loads from one array and stores to another in a fixed ratio, a delay after every four lines.
+//! A load thread of Intel MLC. It loads from one array and stores to another in a fixed ratio, with a delay after
+//! every four lines.
 //!
 //! ```text
 //!   2:1   load r0  store w0  load r1  store w1  | delay |  load r2 ...       a store reads its line, too
@@ -73,7 +74,7 @@ impl Traffic {
         std::iter::once(&self.loaded).chain(&self.stored).map(|array| &array.buffer)
     }
 
-    /// How it goes round them.
+    /// Its rounds through them.
     pub fn rounds(&self) -> impl Iterator<Item = Round<'_>> {
         let loaded = std::iter::once((&self.loaded, false)).filter(|_| self.loads());
         let stored = self.stored.iter().map(|array| (array, true));

@@ -1,4 +1,4 @@
-//! An entry of a set: a line's number, what is known of its copy, and what the replacement policy remembers.
+//! An entry of a set holds a line's number, the state of its copy, and the replacement policy's state.
 //!
 //! ```text
 //!   63 ............ 8 | 7 ... 4 | 3 2           | 1      | 0
@@ -15,7 +15,7 @@ pub struct Victim {
     pub changed: bool,
 }
 
-/// What a cache may do with its copy of a line: MESI's states but Invalid, which is no entry.
+/// State of a cache's copy of a line: MESI's states but Invalid, which is no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineState {
     /// others may have it: read only
@@ -85,7 +85,7 @@ impl Entry {
         self.0 = self.0 & !(u64::from(Self::MOST_REREFERENCE) << REREFERENCE) | u64::from(value) << REREFERENCE;
     }
 
-    /// What leaves when this way is taken.
+    /// Victim that leaves if this way is taken.
     pub fn victim(self) -> Option<Victim> {
         let line = || Hpa::new(((self.0 >> LINE) - 1) * LINE_BYTES);
         (!self.is_empty()).then(|| Victim { line: line(), changed: self.state() == LineState::Modified })

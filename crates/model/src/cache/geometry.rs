@@ -1,4 +1,4 @@
-//! Geometry: capacity, ways, latency, policy; what a cache's tags are built from.
+//! Geometry of a cache: capacity, ways, latency and policy. A cache's tags are built from it.
 
 use cxlab_kernel::{Bytes, Time};
 use schemars::JsonSchema;

@@ -6,7 +6,7 @@
 use super::{CacheSpec, LineState, Reference, ReferenceKind, Tags, Victim};
 use crate::addr::Hpa;
 
-/// Where a line was found.
+/// The cache that a line was found in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hit {
     L1,
@@ -15,7 +15,7 @@ pub enum Hit {
     Neither,
 }
 
-/// What a snoop leaves of a line.
+/// State that a snoop leaves a line in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Snoop {
     Share,
@@ -114,7 +114,7 @@ impl Private {
         Some(victim)
     }
 
-    /// What the core may do with the line, if it is here.
+    /// State of the core's copy of the line, if it is here.
     #[must_use]
     pub fn state(&self, line: Hpa) -> Option<LineState> {
         let (set1, set2) = self.sets(line);

@@ -1,4 +1,4 @@
-//! Reference: what touches a line, as a replacement policy sees it.
+//! A reference says what touches a line, as a replacement policy sees it.
 //!
 //! ```text
 //!   instruction -> core -> L1, L2 -> Request -> LLC        each look-up and each fill names the reference that asks for the line
@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoreId(pub u16);
 
-/// What stands for the address of an instruction.
+/// A number that stands for the address of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramCounter(NonZeroU64);
 
@@ -46,7 +46,7 @@ pub enum ReferenceKind {
 }
 
 impl ReferenceKind {
-    /// What an instruction does.
+    /// Kind of an instruction's access.
     #[inline]
     #[must_use]
     pub fn of(store: bool) -> ReferenceKind {
@@ -54,7 +54,7 @@ impl ReferenceKind {
     }
 }
 
-/// What touches a line.
+/// A reference: the core, kind and instruction that touch a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     pub kind: ReferenceKind,

@@ -1,12 +1,12 @@
-//! Replacement: which line of a set leaves for a new one.
+//! Replacement policies choose which line of a set leaves for a new one.
 //!
 //! ```text
 //!   hit:  Tags -- row, way, Reference --> used            miss:  Tags -- row --> victim, then -- Reference --> filled
 //! ```
 //!
-//! A policy is a file: what it remembers, what a use changes, whom it names. The set is a row of [`Entry`]. LRU remembers
-//! in the order of the row, SRRIP and QLRU in the entries, tree-PLRU in a word for each set, SHiP in a signature for each line.
-//! Not modelled: policies that learn from misses of sampled sets (DIP, DRRIP).
+//! A policy is a file: what it remembers, what a use changes, whom it names. The set is a row of [`Entry`]. LRU keeps
+//! its state in the order of the row, SRRIP and QLRU in the entries. Tree-PLRU has a word for each set, SHiP a
+//! signature for each line. Not modelled: policies that learn from misses of sampled sets (DIP, DRRIP).
 
 mod lru;
 mod qlru;

@@ -1,7 +1,7 @@
-//! Tags: which lines a set-associative cache holds, in what state, and which leaves next.
+//! The tags say which lines a set-associative cache holds, in what state, and which leaves next.
 //!
-//! A set is a row of ways; a row of 12 to 16 entries is two lines of the host's cache. Who owns the tags says which
-//! set a line belongs to: a core's caches index with the low bits, the LLC by slice and low bits.
+//! A set is a row of ways. A row of 12 to 16 entries is two lines of the host's cache. The owner of the tags says
+//! which set a line belongs to. A core's caches index with the low bits, the LLC by slice and low bits.
 
 use super::entry::{Entry, LineState, Victim};
 use super::reference::Reference;

@@ -1,4 +1,4 @@
-//! Sets by hand: policies, the closed form of LRU, the example that SRRIP's paper prints.
+//! Tests of sets by hand: policies, the closed form of LRU, and the example that SRRIP's paper prints.
 
 use super::*;
 use crate::addr::LINE_BYTES;
@@ -61,7 +61,7 @@ fn a_cyclic_walk_misses_under_lru_as_the_closed_form_says() {
 
 #[test]
 fn srrip_keeps_what_is_in_use_as_its_paper_shows() {
-    // Jaleel et al., ISCA 2010 (DOI 10.1145/1815961.1815971), figure 3: a1 a2 a2 a1 b1 b2 b3 b4 a1 a2 in four ways;
+    // Jaleel et al., ISCA 2010 (DOI 10.1145/1815961.1815971), figure 3: a1 a2 a2 a1 b1 b2 b3 b4 a1 a2 in four ways.
     // 2-bit SRRIP with hit priority has the last two, LRU has lost them.
     let accesses = [1, 2, 2, 1, 11, 12, 13, 14, 1, 2];
     let run = |policy| {

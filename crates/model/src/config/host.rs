@@ -24,7 +24,7 @@ pub struct IdentitySpec {
     pub brand: Sourced<String>,
 }
 
-/// Who made a processor.
+/// Maker of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Vendor {

@@ -1,4 +1,5 @@
-//! A machine as its file and the files that it names describe it together, and the machine that comes of it.
+//! The description of a machine, from its file and the files that it names, and the machine that is assembled from
+//! it.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;

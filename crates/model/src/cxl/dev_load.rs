@@ -1,4 +1,4 @@
-//! DevLoad: how loaded a device says it is in each response, and what the host does about it.
+//! DevLoad is the load that a device reports in each response. The host throttles by it.
 //!
 //! ```text
 //!   queue occupancy   0 --------- optimal --------- moderate --------- severe ------- 1

@@ -1,4 +1,4 @@
-//! Entries of a buffer, some of which are on their way back and known to be free at a later time.
+//! Counts the entries of a buffer. Some are on their way back, and known to be free at a later time.
 //!
 //! ```text
 //!   take --> held --> give_back(at) --> returning until `at` --> free

@@ -1,4 +1,4 @@
-//! What can be wrong with the description of a CXL path: cause and what is valid.
+//! Errors in the description of a CXL path. Each says the cause and what is valid.
 
 use std::ops::RangeInclusive;
 

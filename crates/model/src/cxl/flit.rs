@@ -1,16 +1,16 @@
-//! The 68 B flit: four slots of 16 B, 2 B of CRC, 2 B of protocol identifier, and how long one is on the wire.
+//! The 68 B flit and its time on the wire. It has four slots of 16 B, 2 B of CRC and 2 B of protocol identifier.
 //!
 //! ```text
 //!   | protocol id 2 B | slot 0 | slot 1 | slot 2 | slot 3 | CRC 2 B |       68 B on the wire
 //!                       header   any      any      any                      or four slots of data
 //! ```
 //!
-//! A flit's first slot holds a header unless all four hold data. That rule never costs a slot: a flit with a
-//! header in any slot can have it in the first, and data that roll over without one are at most three slots, or
-//! four, which is the all-data flit. So only the number of slots counts here, not their order in a flit.
+//! A flit's first slot holds a header unless all four hold data. That rule never costs a slot. A flit with a header
+//! in any slot can have it in the first. Data that roll over without a header are at most three slots, or four, which
+//! is the all-data flit. So only the number of slots counts here, not their order in a flit.
 //!
-//! Not modelled: that slot 0 has formats of its own (H0 to H5), where three DRS headers do not fit: the packing
-//! of three a slot is an upper bound. Skip ordered sets.
+//! Not modelled: the formats of slot 0 (H0 to H5), where three DRS headers do not fit. The packing of three a slot is
+//! an upper bound. Skip ordered sets.
 //!
 //! Source: CXL 2.0, 4.2.2 (flit), 4.2.3 (slot formats); the arithmetic is checked in tests/cxl.
 
@@ -140,7 +140,7 @@ impl FlitClock {
         Time::from_ps((self.flit_fs * count + 500) / 1000)
     }
 
-    /// How long a message of `class` is on a wire that is idle, without errors.
+    /// Time of a message of `class` on an idle wire, without errors.
     #[must_use]
     pub fn message(self, class: Class) -> Time {
         self.flits(u64::from((1 + class.data_slots()).div_ceil(SLOTS)))

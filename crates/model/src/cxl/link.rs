@@ -1,9 +1,9 @@
 //! The description of a link: lanes, rate, encoding, and what its slots can carry.
 //!
 //! `wire_time` says where the time of flits on the wire stands. Latencies that were measured end to end contain the
-//! unloaded wire time of each message: `"within"` takes it off the receiving side's latency (the device's for M2S, the
-//! host's for S2M), so that the unloaded path is exactly the sum of the stated latencies, and queueing on the wire comes on
-//! top. `"on top"` adds the wire time to latencies that cover the logic only.
+//! unloaded wire time of each message. `"within"` takes it off the receiving side's latency (the device's for M2S,
+//! the host's for S2M). So the unloaded path is exactly the sum of the stated latencies, and queueing on the wire
+//! comes on top. `"on top"` adds the wire time to latencies that cover the logic only.
 
 use cxlab_kernel::Time;
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ pub enum WireTime {
 }
 
 impl LinkSpec {
-    /// How long a flit is on either wire.
+    /// Time of a flit on either wire.
     #[must_use]
     pub fn flit_clock(&self) -> FlitClock {
         FlitClock::new(*self.lanes, *self.rate, *self.encoding)
@@ -59,7 +59,7 @@ impl LinkSpec {
         self.flit_clock().message(class) + *self.flight
     }
 
-    /// What of a receiver's `latency` follows the arrival of a message of `class`.
+    /// Part of a receiver's `latency` that follows the arrival of a message of `class`.
     #[must_use]
     pub fn after_arrival(&self, latency: Time, class: Class) -> Time {
         match *self.wire_time {

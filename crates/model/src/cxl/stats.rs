@@ -1,4 +1,4 @@
-//! What one direction of a link counts: each declared once, with unit and description.
+//! Statistics of one direction of a link. Each is declared once, with unit and description.
 
 use cxlab_kernel::statistic::{Entry, Group, Unit, Value};
 use cxlab_kernel::{Time, statistics};

@@ -5,16 +5,16 @@
 //!               on the wire: closed ^ the tail flit: a message that comes before it starts joins it
 //! ```
 //!
-//! A message is given its slots when it comes: the rest of the last flit if that has not started, then new
-//! flits, back to back while the wire is busy. A header slot that has not started takes further headers as the
-//! packing rule allows. That is what a packer does that looks at its queue when a flit is due, without an event
+//! A message gets its slots when it comes. They are the rest of the last flit, if that has not started, then new
+//! flits. Flits are back to back while the wire is busy. A header slot that has not started takes further headers as
+//! the packing rule allows. That is what a packer does that looks at its queue when a flit is due, without an event
 //! for each flit. It is sound because messages come in time order, which is asserted.
 //!
-//! A flit whose CRC fails costs its own time, the retry latency, and its time again; all later flits move
-//! back with it, as go-back-N has them sent again.
+//! A flit whose CRC fails costs its own time, the retry latency, and its time again. All later flits move back with
+//! it, as go-back-N has them sent again.
 //!
-//! Not modelled: the grid of flits on an idle wire (a flit starts when there is something to send); the slot
-//! that RETRY.Req takes on the other wire.
+//! Not modelled: the grid of flits on an idle wire, where a flit starts when there is something to send. Nor is the
+//! slot that RETRY.Req takes on the other wire.
 //!
 //! Source: CXL 2.0, 4.2.5 (packing), 4.2.8 (retry).
 
@@ -103,7 +103,7 @@ impl Wire {
         self.ndr_headers.clear();
     }
 
-    /// How long flits were on the wire.
+    /// Time that flits were on the wire.
     pub fn busy(&self) -> Time {
         let (flits, busy) = self.before;
         busy + self.clock.flits(self.flits() - flits)
@@ -135,7 +135,7 @@ impl Wire {
         end
     }
 
-    /// What was counted, the slots of the last flit included.
+    /// Statistics, with the slots of the last flit.
     pub fn stats(&self) -> WireStats {
         let mut stats = self.stats.clone();
         stats.empty_slots.add(u64::from(SLOTS - self.tail_used));

@@ -1,8 +1,9 @@
 //! The table of bounds: the least and the most of every quantity in a file, each with its reason.
 //!
-//! A row's key is the end of a quantity's path: `l1.latency` is `host.l1.latency` of a machine. The bounds keep out what
-//! cannot be (a latency of 0 cycles), what would never end (one of a second) and what the model could not hold in memory
-//! (a queue of 4 billion entries). What holds between two values is checked beside their types.
+//! A row's key is the end of a quantity's path: `l1.latency` is `host.l1.latency` of a machine. The bounds keep out
+//! what cannot be, such as a latency of 0 cycles. They keep out what would never end, such as a latency of a second.
+//! They also keep out what does not fit into memory, such as a queue of 4 billion entries. What holds between two
+//! values is checked beside their types.
 
 use std::collections::HashMap;
 use std::fmt;

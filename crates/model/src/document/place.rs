@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Who wrote a value; it decides what stands as source where none is given.
+/// Author of a value. If a value has no source, its author decides what stands there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
     /// a file that comes with CXLab: each value has a source

@@ -1,6 +1,6 @@
 //! From a tree to the types of the model, by serde: each mistake is told with its place, key and value.
 //!
-//! A value may stand without its source in a file of the user's and on the command line: [`Author::source`] says what
+//! A value may stand without its source in a file of the user's and on the command line. `Author::source` says what
 //! stands there instead. Each number is held against its row of [`super::bounds`] before it becomes a type.
 
 use serde::de::value::StrDeserializer;

@@ -5,9 +5,9 @@
 //!   S2M <- [root port's buffer: credits] <- packer <- protocol <- [the entry is held until here]
 //! ```
 //!
-//! A request leaves the receive buffer, and its credit goes back, when it has an entry of its queue; it holds
-//! the entry until its response is on the wire. A host that cannot take responses so fills the queues, and full
-//! queues keep the credits back.
+//! When a request has an entry of its queue, it leaves the receive buffer, and its credit goes back. It holds the
+//! entry until its response is on the wire. A host that cannot take responses so fills the queues, and full queues
+//! keep the credits back.
 //!
 //! Not modelled: writes are complete when the media says so; whether that is early is the media's affair.
 

@@ -92,9 +92,9 @@ impl<M: Media> Fabric<M> {
         self.responses(now, at, kind, driver);
     }
 
-    /// Send the responses that have a credit when they are through the protocol; those whose credit is known to
-    /// come back later are sent when it does. Every response comes to the wire one protocol latency after the
-    /// event that sends it, and so in order.
+    /// Sends the responses that have a credit when they are through the protocol. If a credit is known to come back
+    /// later, its response is sent then. Every response comes to the wire one protocol latency after the event that
+    /// sends it, and so in order.
     pub(super) fn responses<D: Driver<Due>>(&mut self, now: Time, at: u16, kind: AccessKind, driver: &mut D) {
         let Joined { device, link, .. } = &self.devices[usize::from(at)];
         let (latency, link) = (device.latency, usize::from(*link));

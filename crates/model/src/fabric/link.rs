@@ -102,7 +102,7 @@ impl Link {
         self.back.wire.clear_stats();
     }
 
-    /// Who sends in that direction.
+    /// The station that sends in that direction.
     pub fn sender(&self, direction: Direction) -> Station {
         match direction {
             Direction::Out => self.upper,
@@ -110,7 +110,7 @@ impl Link {
         }
     }
 
-    /// Who receives in that direction.
+    /// The station that receives in that direction.
     pub fn receiver(&self, direction: Direction) -> Station {
         match direction {
             Direction::Out => self.lower,

@@ -5,12 +5,12 @@
 //!                            [response FIFO entry until the line is at home      ] <- S2M, reads alone
 //! ```
 //!
-//! A read is admitted when it has both entries, as CXL-DMSim's bridge does it: it reserves the place of the line
+//! A read is admitted when it has both entries. CXL-DMSim's bridge does the same: it reserves the place of the line
 //! before it sends the request on. The response FIFO so bounds the reads in flight, and DevLoad may bound reads and
-//! writes further. A write needs no place: its NDR brings no data, and gem5's bridge reserves none for a packet that
-//! needs no response, which a write-back does not. Reads and writes are classes of their own, Req and RwD, with FIFOs and
-//! credits of their own: neither waits behind the other (CXL 2.0, 3.3.2: channels of CXL.mem are independent). CXL-DMSim's
-//! bridge has one FIFO for both.
+//! writes further. A write needs no place, because its NDR brings no data. gem5's bridge reserves none either for a
+//! packet that needs no response, such as a write-back. Reads and writes are classes of their own, Req and RwD, with
+//! FIFOs and credits of their own. Neither waits behind the other. Source: CXL 2.0, 3.3.2, channels of CXL.mem are
+//! independent. CXL-DMSim's bridge has one FIFO for both.
 //!
 //! Source: CXL-DMSim, III-C, figures 5 and 6, table III; the reservation: its src/mem/bridge.cc, recvTimingReq.
 

@@ -143,8 +143,8 @@ fn directions(access: OpAccess) -> (bool, bool) {
     }
 }
 
-/// Whether each of its memory operands is touched on every execution that does not fault, in a way that QEMU
-/// tells: no repetition (zero times is a number), no gather or mask, no instruction that loads machine state.
+/// Whether QEMU tells a touch of each memory operand on every execution that does not fault. That excludes repetition
+/// (which may be zero times), gathers, masks, and instructions that load machine state.
 fn is_plain(code: &iced_x86::Instruction) -> bool {
     let repeats = code.has_rep_prefix() || code.has_repne_prefix();
     let masked = code.op_mask() != Register::None || code.is_vsib();

@@ -25,8 +25,8 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// What a core does next. Its tag has eight bytes, so that it is copied in whole words: a word that is read across two that
-/// have just been written waits for both.
+/// What a core does next. Its tag has eight bytes, so that it is copied in whole words. A word that is read across
+/// two that have just been written waits for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Step {
@@ -46,8 +46,8 @@ pub enum Step {
     Settle {
         sequence: u64,
     },
-    /// Answer the time when all before is committed and what was due earlier on other cores has happened: what
-    /// threads share may be looked at and changed then.
+    /// Answers with the time when all earlier steps are committed, and all that was due earlier on other cores has
+    /// happened. The program may then read and change what threads share.
     Turn {
         sequence: u64,
     },
@@ -96,7 +96,7 @@ pub enum Step {
     },
     /// Nothing comes before another core wakes this one.
     Asleep,
-    /// What comes next has not come yet.
+    /// The next step has not arrived yet.
     Starved,
     End,
 }

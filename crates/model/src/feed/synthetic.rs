@@ -121,7 +121,7 @@ impl<K> Synthetic<K> {
         Synthetic { kernel, prototypes: Prototypes::default(), executing: None, access: None, space: None }
     }
 
-    /// The same in an address space.
+    /// Puts the program's lines into an address space.
     pub fn within(self, space: AddressSpace) -> Self {
         Synthetic { space: Some(space), ..self }
     }

@@ -1,4 +1,4 @@
-//! The loads of one core that reached the home agents: how many, and where their time went.
+//! The loads of one core that reached the home agents: their number, and where their time went.
 
 use cxlab_kernel::Time;
 use cxlab_kernel::statistic::Span;

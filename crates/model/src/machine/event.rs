@@ -1,4 +1,4 @@
-//! Events of a machine, and where the home agents put theirs.
+//! Events of a machine, and the queue that the home agents put theirs into.
 
 use cxlab_kernel::{EventQueue, Time};
 

@@ -43,7 +43,7 @@ impl home::Around for Around<'_> {
     }
 }
 
-/// Who drives the fabric: its events are the machine's, its stages and its ends those of requests.
+/// The driver of the fabric. Its events are the machine's. Its stages and its ends are those of requests.
 struct Desk<'a> {
     queue: &'a mut EventQueue<Event>,
     requests: &'a mut Slab<Request>,

@@ -1,4 +1,4 @@
-//! The page tables that a machine's cores walk: laid out at once, or told by a guest as it goes.
+//! The page tables that a machine's cores walk. They are laid out at once, or told by a guest as it runs.
 
 use rustc_hash::FxHashMap;
 

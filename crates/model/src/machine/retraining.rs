@@ -1,4 +1,4 @@
-//! A link that is trained anew during a run: fewer lanes, or a lower rate, from a moment on.
+//! Trains a link anew during a run: from a given time it has fewer lanes, or a lower rate.
 //!
 //! Not modelled: a link that comes back up to its full width, and one that goes down for good.
 

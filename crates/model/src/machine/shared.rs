@@ -1,4 +1,4 @@
-//! What cores share, and what a core asks of it: lines from the home agents, mappings from the page tables.
+//! The parts of a machine that cores share. A core asks them for lines (home agents) and mappings (page tables).
 
 use cxlab_kernel::{EventQueue, Time};
 

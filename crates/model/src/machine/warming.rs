@@ -1,7 +1,7 @@
 //! Functional warming: caches, TLBs and predictor see what a program does while the machine's time stands still.
 //!
-//! Hits and misses are not counted, and what leaves the LLC changed is written in no time. Not modelled: what is
-//! functional has no wrong path either, and a line is touched in program order, not when its miss returns.
+//! Hits and misses are not counted. A changed line that leaves the LLC is written in no time. Not modelled: warming
+//! has no wrong path either. It touches a line in program order, not when its miss returns.
 
 use super::Machine;
 use crate::addr::Hpa;
@@ -18,7 +18,7 @@ impl Machine {
             self.translate(core, page, access.store);
         }
         let (line, store) = (access.line(), access.store);
-        // Of what has no memory nothing is kept: a window says so if a program touches it there.
+        // An address without memory is not kept. If a program touches it in a window, the window says so.
         let Some(at) = self.shared.home.of(line) else { return };
         let home = &mut self.shared.home;
         match touch {

@@ -1,4 +1,4 @@
-//! The stages of an access, in the order of its way: where its time goes.
+//! The stages of an access, in the order of its way. They say where its time goes.
 //!
 //! A stage is at a place. A hop of the fabric can repeat: behind a switch there is another link, with a stage of its own.
 
@@ -52,7 +52,7 @@ macro_rules! stages {
                 match self { $(Stage::$stage => $description,)+ }
             }
 
-            /// Where it is.
+            /// The place where it is spent.
             #[must_use]
             pub fn place(self) -> Place {
                 match self { $(Stage::$stage => Place::$place,)+ }

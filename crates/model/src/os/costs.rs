@@ -1,7 +1,7 @@
-//! What kernel work costs beside the lines that it moves.
+//! Costs of kernel work, without the lines that it moves.
 //!
-//! Copying is no cost here: its loads and stores go through the core and the channels. Sources are named for each;
-//! most are of an order only, and are told as assumptions.
+//! Copying is no cost here: its loads and stores go through the core and the channels. Each cost names its source.
+//! Most have the right order only, and are marked as assumptions.
 
 use cxlab_kernel::Time;
 
@@ -30,7 +30,7 @@ pub struct CostSpec {
     pub kswapd_poll: Time,
 }
 
-/// Of a server core at 2 to 3 GHz.
+/// Costs of a server core at 2 to 3 GHz.
 pub const COSTS: CostSpec = CostSpec {
     // Assumption: about 1000 cycles of exception and return (Torvalds, 2014, on Haswell) and as many again of handling.
     fault: Time::from_ns(700),

@@ -1,4 +1,4 @@
-//! What an operating system cannot do.
+//! Errors of the operating system.
 
 use super::PageNumber;
 

@@ -1,4 +1,4 @@
-//! Faults: an access whose page is not mapped.
+//! Faults: what happens to an access whose page is not mapped.
 //!
 //! Not modelled: protection faults, copy on write, faults of file pages.
 

@@ -48,7 +48,7 @@ impl Frame {
 }
 
 impl Capacity {
-    /// Where the nodes are.
+    /// Address ranges of the nodes.
     #[must_use]
     pub fn ranges(&self) -> Vec<AddressRange> {
         let range = |(node, frames): (usize, &u32)| AddressRange {

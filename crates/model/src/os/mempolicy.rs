@@ -1,4 +1,4 @@
-//! Mempolicies: on which node a page is put when it is touched first.
+//! A mempolicy says on which node a page is put when it is touched first.
 //!
 //! Source: Linux, Documentation/admin-guide/mm/numa_memory_policy.rst; weighted interleave (6.9): so many pages in
 //! a row on each node. Not modelled: cpusets, policies of parts of an address space.

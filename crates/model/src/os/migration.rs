@@ -1,12 +1,12 @@
-//! Migration: a page moves from a frame to another.
+//! Migration moves a page from one frame to another.
 //!
 //! ```text
 //!   take a frame -> migration entry -> [ unmap | shoot-down | 64 loads, 64 stores past the caches | fence ] -> map
 //!                   others wait                      time of the core that does it                           go on
 //! ```
-//! The stores bypass the caches as rep movs does for a page (no read for ownership): a migration is 4096 B read
-//! and 4096 B written. A page marked for hint faults is not in any TLB, so its promotion needs no shoot-down
-//! (Linux, mm/rmap.c: PROT_NONE entries are not flushed again). Not modelled: migration of a batch with one flush (Linux
+//! The stores bypass the caches, as rep movs does for a page (no read for ownership). So a migration reads 4096 B and
+//! writes 4096 B. A page marked for hint faults is not in any TLB, so its promotion needs no shoot-down (Linux,
+//! mm/rmap.c: PROT_NONE entries are not flushed again). Not modelled: migration of a batch with one flush (Linux
 //! 6.3), copies by a device.
 
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
-//! The page table: for each page of all address spaces, where it is.
+//! The page table says where each page of all address spaces is.
 //!
-//! One table for all processes: each has a stretch of page numbers of its own. Not modelled: levels and their
-//! memory, TLB misses (the cores have no TLB), dirty bits.
+//! One table serves all processes. Each process has a stretch of page numbers of its own. Not modelled: levels and
+//! their memory, TLB misses (the cores have no TLB), dirty bits.
 
 use cxlab_kernel::Time;
 

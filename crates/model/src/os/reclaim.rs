@@ -1,4 +1,4 @@
-//! kswapd: keeps frames free, on a core of its own.
+//! kswapd keeps frames free, on a core of its own.
 //!
 //! ```text
 //!   fast tier below its mark --oldest inactive page--> slow tier --full?--> SSD

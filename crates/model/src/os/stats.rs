@@ -1,4 +1,4 @@
-//! What an operating system tells, as /proc/vmstat does.
+//! Counters of the operating system, as in /proc/vmstat.
 
 use cxlab_kernel::statistics;
 

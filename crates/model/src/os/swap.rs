@@ -24,7 +24,7 @@ pub struct SsdSpec {
     pub write: Time,
 }
 
-/// An NVMe drive for data centres: 80 us and 20 us are of the order of data sheets (Samsung PM9A3); 64 channels make
+/// An NVMe drive for data centres. 80 us and 20 us have the order of data sheets (Samsung PM9A3). 64 channels make
 /// 800,000 reads a second. Assumptions.
 pub const SSD: SsdSpec = SsdSpec { channels: 64, read: Time::from_ns(80_000), write: Time::from_ns(20_000) };
 

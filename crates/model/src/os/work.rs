@@ -1,4 +1,4 @@
-//! Kernel work: what a core has still to do in the kernel before its program goes on.
+//! Kernel work is what a core has still to do in the kernel before its program goes on.
 
 use cxlab_kernel::Time;
 
@@ -21,7 +21,7 @@ pub enum Work {
     Then(Effect),
 }
 
-/// What happens at that moment.
+/// Effect at that moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// an access found its page not mapped

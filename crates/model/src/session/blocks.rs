@@ -1,4 +1,4 @@
-//! What is known of each block, by its id. Those that no record will name again are dropped.
+//! A table of what is known of each block, by its id. Blocks that no record will name again are dropped.
 
 use std::ops::Index;
 
@@ -51,8 +51,7 @@ impl<T> Blocks<T> {
 impl<T> Index<BlockId> for Blocks<T> {
     type Output = T;
 
-    /// # Panics
-    /// Of one that is not kept.
+    /// # Panics Place of a block that is not kept.
     #[inline]
     fn index(&self, block: BlockId) -> &T {
         &self.kept[block.0.wrapping_sub(self.first) as usize]

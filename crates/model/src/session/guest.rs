@@ -37,11 +37,11 @@ use crate::feed::Block;
 use crate::machine::{Lacking, Machine, Stop};
 use crate::summary::Windows;
 
-/// Where records come from and answers go to.
+/// Source of records, which takes answers.
 pub trait RecordSource {
     /// The next record's words; `None` when nothing more will come.
     fn words(&mut self) -> Result<Option<Words>, ModelError>;
-    /// The same without waiting for them.
+    /// Reads the next words without waiting for them.
     fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError>;
     /// The drive has done the request of this number: the next answer says so.
     fn drive_done(&mut self, number: u32);
@@ -51,7 +51,7 @@ pub trait RecordSource {
     fn put_off(&mut self, reply: Reply, sequence: u64, behind: Behind);
     /// Whether the producer waits for answers, or all is there already.
     fn is_recorded_elsewhere(&self) -> bool;
-    /// How much of all records was read, 0 to 1; `None` if nobody knows how many will come.
+    /// Share of all records that was read, 0 to 1. `None` if nobody knows how many will come.
     fn share_read(&self) -> Option<f64>;
 }
 
@@ -132,7 +132,7 @@ impl<S: RecordSource> Guest<S> {
         self.source
     }
 
-    /// What was executed, each block as it was translated; without a profile only the latest.
+    /// Executed blocks, each as it was translated. Without a profile it has only the latest.
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
         self.blocks.iter().map(Arc::as_ref)
     }
@@ -143,8 +143,8 @@ impl<S: RecordSource> Guest<S> {
         self.warming.instructions
     }
 
-    /// How long the machine has run: of a sampled run as its windows tell it; `None` if a part was not timed that none
-    /// stand for.
+    /// Time that the machine has run. Windows tell the time of a sampled run. `None` if no window stands for a part
+    /// that was not timed.
     #[must_use]
     pub fn elapsed(&self, machine: &Machine) -> Option<Time> {
         match &self.windows {

@@ -6,9 +6,10 @@
 //! ```
 //!
 //! A frame keeps its offset in the node, so rows and channels of the memory see the same pattern. Frames that make up
-//! a huge page go together, as Linux interleaves them (mm/mempolicy.c, Linux 6.12). Kernel accesses to a program's frames
-//! follow them: clearing, copies. Not modelled: what the kernel allocates for the program, page tables and files' pages, stays
-//! where it was recorded; a frame that changed hands within the run is a program's from the first.
+//! a huge page go together, as Linux interleaves them (mm/mempolicy.c, Linux 6.12). Kernel accesses to a program's
+//! frames follow them: clearing, copies. Not modelled: what the kernel allocates for the program, page tables and
+//! files' pages, stays where it was recorded. If a frame changed hands within the run, it counts as the program's
+//! from the start.
 
 use std::path::Path;
 
@@ -27,7 +28,7 @@ use crate::home::AddressRange;
 /// Base pages in a huge page of 2 MiB.
 const HUGE: u64 = 512;
 
-/// Where a program's pages go: nodes, and how many pages in a row each gets; one node has all.
+/// Placement of a program's pages: nodes, and the pages in a row that each gets. A single node has all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy(pub Vec<(u16, u32)>);
 
@@ -46,7 +47,7 @@ impl Policy {
     }
 }
 
-/// How a frame that a program touched is mapped.
+/// Mapping of a frame that a program touched.
 #[derive(Clone, Copy, Debug)]
 struct Touched {
     /// by a page of 2 MiB or more

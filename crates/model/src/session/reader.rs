@@ -5,9 +5,9 @@
 //!   -> i0, i1, i2 with 2 lines, i3, i4, i5 with 1 line, i6, then block 9
 //! ```
 //!
-//! A fault ends a block in the middle, at the first instruction that had to touch memory and did not. An access to a device
-//! also ends its block: QEMU translates the instruction again, alone, without entering it as a block (`cpu_io_recompile`,
-//! CF_MEMI_ONLY), and continues behind it in another block.
+//! A fault ends a block in the middle, at the first instruction that had to touch memory and did not. An access to a
+//! device also ends its block. QEMU translates the instruction again, alone, without entering it as a block
+//! (`cpu_io_recompile`, CF_MEMI_ONLY), and continues behind it in another block.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::feed::{Block, Executes, Execution, Feed, Instruction, LineAccess, Out
 use crate::request::CoreId;
 use cxlab_kernel::Time;
 
-/// What PAUSE makes a thread wait.
+/// Time that PAUSE makes a thread wait.
 const PAUSE: Time = Time::from_ps(PAUSE_PS);
 
 /// An answer that the core has given and nobody has been told yet.
@@ -55,7 +55,7 @@ impl Executes for Next {
     }
 }
 
-/// Where a reader is in a block.
+/// Place of a reader in a block.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     block: BlockId,
@@ -100,7 +100,7 @@ impl Reader {
         self.came
     }
 
-    /// Of these, records that were used.
+    /// Records that were used, of those that came.
     pub(super) fn used(&self) -> u64 {
         self.came - self.inbox.len() as u64
     }
@@ -153,7 +153,7 @@ impl Reader {
         self.came -= 1;
         self.bounds -= 1;
         if let Some(place) = &mut self.at {
-            // What comes now is told anew.
+            // The next records are told anew.
             place.plain_until = 0;
         }
         true
@@ -377,7 +377,7 @@ fn take_accesses(
     }
 }
 
-/// Where the branch at the end of a block went: to the block that is entered next. An interrupt from the program into the
+/// Target of the branch at the end of a block: the block that is entered next. An interrupt from the program into the
 /// kernel looks like a branch and is none.
 #[inline]
 fn where_to(block: &Block, blocks: &Blocks<Arc<Block>>, next: Words) -> Option<Outcome> {

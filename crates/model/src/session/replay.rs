@@ -11,7 +11,7 @@ use cxlab_access::trace::{Completeness, Entry, TraceReader};
 use super::RecordSource;
 use crate::error::ModelError;
 
-/// What to do about answers that differ from the recorded ones.
+/// Treatment of answers that differ from the recorded ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answers {
     /// the same machine: a difference is an error
@@ -37,7 +37,7 @@ impl Replay {
         Ok(Replay { trace, answers, recorded: VecDeque::new(), given: VecDeque::new(), compared: 0 })
     }
 
-    /// What the recorder said of the run.
+    /// The recorder's description of the run.
     #[must_use]
     pub fn description(&self) -> &str {
         self.trace.description()

@@ -41,7 +41,7 @@ pub struct Sampled {
     clock_reads: u64,
 }
 
-/// Whose records these are: of the only vCPU.
+/// The only vCPU, which all records belong to.
 const ONLY: Vcpu = Vcpu::new(0);
 
 impl Sampled {
@@ -61,7 +61,7 @@ impl Sampled {
         })
     }
 
-    /// What the recorder said of the run.
+    /// The recorder's description of the run.
     #[must_use]
     pub fn description(&self) -> &str {
         self.trace.description()
@@ -176,7 +176,7 @@ impl Sampled {
         self.block = block;
         let before = self.progress.phase();
         if let Some(phase) = self.progress.enter(length) {
-            // Where the last branch led is told before the phase.
+            // The target of the last branch is told before the phase.
             self.tell(Record::Block { block, from: 0 });
             self.tell(Record::Cut { instruction: 0 });
             self.follow(before, phase);

@@ -14,7 +14,7 @@ use crate::addr::Hpa;
 use crate::feed::{Block, Branch, Instruction, LineAccess, Outcome, Touch, Work};
 use crate::machine::Machine;
 
-/// What warming needs of a block.
+/// Figures of a block that warming needs.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     pc: u64,

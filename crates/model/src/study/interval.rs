@@ -1,4 +1,4 @@
-//! What happened in an interval: work, latencies, traffic, migrations, and the counters that a controller samples.
+//! The result of an interval: work, latencies, traffic, migrations, and the counters that a controller samples.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Of the programs' cores, since time began.
+    /// Counters of the programs' cores, since time began.
     pub(super) fn of(machine: &Machine, system: &System) -> Counters {
         let mut sum = Counters::default();
         let clock = machine.spec().host.core.frequency.as_hz() as f64;

@@ -1,4 +1,4 @@
-//! What a study is asked to do, as it crosses from the command line; checked against its machine.
+//! The request for a study, as it crosses from the command line. It is checked against its machine.
 
 use std::collections::BTreeMap;
 

@@ -3,9 +3,9 @@
 //! ```text
 //!   reading n-1 ......... reading n        what was counted between them, over the time between them
 //! ```
-//! Names and meanings are those of the controller's samples (crates/caption/src/sample.rs). A latency to a memory is from
-//! the home agent's table and back to it, as UNC_CHA_TOR_OCCUPANCY / UNC_CHA_TOR_INSERTS has it on silicon; an L1
-//! miss is from its fill buffer to the data, as L1D_PEND_MISS has it. Not modelled: counters of one process alone.
+//! Names and meanings are those of the controller's samples (crates/caption/src/sample.rs). A latency to a memory is
+//! from the home agent's table and back to it, as UNC_CHA_TOR_OCCUPANCY / UNC_CHA_TOR_INSERTS has it on silicon. An
+//! L1 miss is from its fill buffer to the data, as L1D_PEND_MISS has it. Not modelled: counters of one process alone.
 //! Source: MICRO'23 (Sun et al.), table 4.
 
 use std::ops::Sub;
@@ -84,7 +84,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// What was counted since the reading before.
+    /// Reads what was counted since the reading before.
     pub fn read(&mut self, machine: &Machine) -> Sample {
         let totals = Totals::of(machine);
         let before = std::mem::replace(&mut self.before, totals);

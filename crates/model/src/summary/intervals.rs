@@ -4,33 +4,35 @@
 //!   estimates with one left out --spread--> Student's t --skewness--> [low, high]      too few windows tell: named
 //! ```
 //!
-//! Student's t tells how far the truth may be. Its freedom is that of the windows' spread: where a few windows make most of the
-//! spread, the spread itself is poorly known, as if there were fewer windows. Events that few windows have are skewed: a sample that missed them is far
-//! too low more often than one is far too high, so Hall's transformation makes the interval longer on that side. Where a
-//! few windows make most of a figure, all that says little: such figures are named. Source: B. Efron and C. Stein, The
-//! jackknife estimate of variance, Annals of Statistics 9 (1981); F. Satterthwaite, An approximate distribution of estimates of
-//! variance components, Biometrics Bulletin 2 (1946); P. Hall, On the removal of skewness by transformation,
-//! J. R. Statist. Soc. B 54 (1992); W. Cochran, Sampling Techniques, 3rd ed., 2.15 (skewed populations).
+//! Student's t tells how far the truth may be. Its degrees of freedom are those of the windows' spread. If a few
+//! windows make most of the spread, the spread itself is poorly known, as if there were fewer windows. Events that
+//! few windows have are skewed. A sample that missed them is far too low more often than one is far too high. So
+//! Hall's transformation makes the interval longer on that side. Where a few windows make most of a figure, all that
+//! says little: such figures are named. Source: B. Efron and C. Stein, The jackknife estimate of variance, Annals of
+//! Statistics 9 (1981); F. Satterthwaite, An approximate distribution of estimates of variance components, Biometrics
+//! Bulletin 2 (1946); P. Hall, On the removal of skewness by transformation, J. R. Statist. Soc. B 54 (1992); W.
+//! Cochran, Sampling Techniques, 3rd ed., 2.15 (skewed populations).
 
 use serde_json::{Map, Value, json};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Of the intervals.
+/// Confidence of the intervals.
 pub const CONFIDENCE: f64 = 0.95;
 /// An interval of 95 % errs in 6 % of samples at most where there are so many windows for their skewness squared (Cochran
 /// 2.15, equation 2.35).
 const WINDOWS_OF_SKEWNESS: f64 = 25.0;
 
-/// A figure that fewer windows tell of than this, where there are more, is named whatever its skewness: a mean over the events
-/// of so few says nothing of bursts that none of them has seen. Of 41 to 224 M instructions of five programs, 141 to 576 loads
-/// from CXL memory took 301 to 325 ns, and a dozen windows that saw some said 265 to 280.
+/// If fewer windows than this tell of a figure, and there are more windows, the figure is named whatever its
+/// skewness. A mean over the events of so few windows says nothing of bursts that none of them has seen. Five
+/// programs of 41 to 224 M instructions made 141 to 576 loads from CXL memory, of 301 to 325 ns. A dozen windows that
+/// saw some said 265 to 280 ns.
 const FEWEST: usize = 30;
-/// A window that changes a figure by so little does not tell of it [of the largest change]: what is left is rounding, of
+/// A window that changes a figure by so little does not tell of it [of the largest change]. The rest is rounding to
 /// whole picoseconds.
 const UNTOLD: f64 = 1e-4;
 
-/// For each number of `estimate`, [low, high], and the names of those that too few windows tell of; `others` are the
-/// estimates with one window left out.
+/// Returns [low, high] for each number of `estimate`, and the names of those that too few windows tell of. `others`
+/// are the estimates with one window left out.
 pub fn intervals(estimate: &Value, others: &[Value]) -> (Value, Vec<String>) {
     let mut few = Vec::new();
     let tree = each_number(estimate, others, "", &mut |name, estimate, others| {
@@ -147,8 +149,9 @@ mod tests {
 
     #[test]
     fn an_interval_of_skewed_windows_covers_as_often_as_it_says() {
-        // Events that come in one window of 20, exponential in number. Symmetric intervals of 200 windows leave the truth
-        // out on the high side far more often than the 2.5 % that they say; both sides of these are to be near it.
+        // Events that come in one window of 20, exponential in number. Symmetric intervals of 200 windows leave the
+        // truth out on the high side far more often than the 2.5 % that they say. Both sides of these intervals have
+        // to be near 2.5 %.
         let mut random = cxlab_kernel::Stream::new(7, "windows");
         let mut draw = || {
             let (comes, height) = (random.below(20) == 0, (random.below(1 << 20) as f64 + 0.5) / f64::from(1 << 20));
@@ -182,8 +185,9 @@ mod tests {
 
     #[test]
     fn a_mean_over_events_has_the_freedom_of_the_windows_that_have_some() {
-        // Of 400 windows n have one event each, uniform in height: the mean over events is that of n draws, for which
-        // Student's t is exact enough. With the freedom of 400 windows 3 events leave the truth out of 1 of 5 intervals.
+        // n of 400 windows have one event each, uniform in height. So the mean over events is that of n draws, for
+        // which Student's t is exact enough. With the freedom of 400 windows 3 events leave the truth out of 1 of 5
+        // intervals.
         let mut random = cxlab_kernel::Stream::new(11, "events");
         for events in [3, 5, 12, 40] {
             let (mut covered, rounds) = (0, 1000);
@@ -204,8 +208,9 @@ mod tests {
 
     #[test]
     fn windows_of_which_a_few_make_the_spread_have_few_degrees_of_freedom() {
-        // n equal shares but for one: the kurtosis is n - 2 + 1 / (n - 1), so 2 n / (k - 1) is 2 in the limit. Of normal
-        // windows it is n, and all but one are left; of +1 and -1 in turn the kurtosis is 1, and the spread is known.
+        // n equal shares but for one: the kurtosis is n - 2 + 1 / (n - 1), so 2 n / (k - 1) is 2 in the limit. For
+        // normal windows it is n, and all but one are left. For +1 and -1 in turn the kurtosis is 1, and the spread
+        // is known.
         let one_far: Vec<f64> = (0..400).map(|window| f64::from(u8::from(window == 7))).collect();
         assert!((freedom(400.0, &one_far) - 2.0).abs() < 0.05, "{}", freedom(400.0, &one_far));
         let in_turn: Vec<f64> = (0..400).map(|window| f64::from(window % 2)).collect();

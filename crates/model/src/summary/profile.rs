@@ -1,7 +1,7 @@
 //! The profiles of all cores as one JSON document, for `cxlab top`.
 //!
-//! It has addresses alone. Beside them are the first bytes of a block of each page of code that was executed: they tell
-//! which file is where.
+//! It has addresses alone. Beside them are the first bytes of a block of each executed page of code. They tell which
+//! file is where.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::core::{Counted, FirstTouch, Profile, Site, Subject};
 use crate::feed::Block;
 use crate::machine::Machine;
 
-/// Of a block [B].
+/// First bytes of a block that are shown [B].
 const SHOWN: usize = 64;
 const CODE_PAGE: u64 = 4096;
 
-/// What the cores have kept; `None` where nobody asked.
+/// Profile that the cores have kept. `None` if nobody asked for one.
 #[must_use]
 pub fn profile<'a>(machine: &Machine, blocks: impl Iterator<Item = &'a Block>) -> Option<Value> {
     let cores = machine.cores().iter().map(|core| core.profile()).collect::<Option<Vec<_>>>()?;

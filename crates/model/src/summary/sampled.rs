@@ -5,8 +5,9 @@
 //!   instructions, idle, I/O: known        simulated time = busy + idle + I/O
 //! ```
 //!
-//! Of several cores, windows lie on an axis of about their common time (qemu-plugin/src/stream/axis.rs). Known is only the
-//! time in which all are idle together. A core that waits for another, or for a device, is a part of the windows' time.
+//! Windows of several cores lie on an axis of about their common time (qemu-plugin/src/stream/axis.rs). Known is only
+//! the time in which all are idle together. A core that waits for another, or for a device, is a part of the windows'
+//! time.
 //!
 //! Any figure is a function of the windows' sums; leaving out one window at a time tells how much it varies
 //! (`intervals.rs`). Source: W. Cochran, Sampling Techniques, 3rd ed., ch. 6 (ratio estimates) and 8 (systematic samples).
@@ -65,8 +66,8 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// A phase begins at a position of the schedule, `warmed` instructions (user, kernel) were not timed so far; in the
-    /// one before, where nothing was timed, all were idle for `idle`.
+    /// A phase begins at a position of the schedule. So far `warmed` instructions (user, kernel) were not timed. In
+    /// the phase before, if it was not timed, all cores were idle for `idle`.
     pub fn enter(&mut self, phase: Phase, position: u64, idle: Time, warmed: [u64; 2], machine: &Machine) {
         let here = Window { totals: Totals::of(machine), length: position, number: 0, all_idle: self.all_idle };
         if let Some(begun) = self.open.take() {
@@ -87,7 +88,7 @@ impl Windows {
         }
     }
 
-    /// Of the windows so far, but for the one that is open, these are kept.
+    /// Keeps these of the windows so far. The open window always stays.
     pub fn keep(&mut self, keep: Keep) {
         if keep == Keep::All {
             return;
@@ -133,7 +134,7 @@ impl Windows {
         self.measured.iter().cloned().reduce(|sum, window| sum.with(&window))
     }
 
-    /// How long the run took so far, as the windows tell it; `None`: there is none.
+    /// Time of the run so far, as the windows tell it. `None` if there is no window.
     #[must_use]
     pub fn elapsed(&self, machine: &Machine, warmed: [u64; 2]) -> Option<Time> {
         self.sum().map(|sum| self.whole(machine, warmed).told_by(&sum).elapsed)

@@ -1,6 +1,6 @@
-//! A run over time: counters at regular instants of simulated time, at most so many rows.
+//! A run over time: counters at regular instants of simulated time, in a limited number of rows.
 //!
-//! The step begins fine and doubles whenever the rows are full, by dropping every other one: counters are kept
+//! The step begins fine. If the rows are full, every other one is dropped, and the step doubles. Counters are kept
 //! since the beginning, so nothing is lost but resolution.
 
 use cxlab_kernel::Time;

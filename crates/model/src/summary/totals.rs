@@ -1,4 +1,4 @@
-//! Totals: what a summary is made of, as sums that can be taken apart into windows and put together again.
+//! Totals are the sums that a summary is made of. They can be taken apart into windows and put together again.
 //!
 //! ```text
 //!   totals at the end of a window - totals at its beginning = the window's      sum of windows x share = the whole run's

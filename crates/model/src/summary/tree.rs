@@ -1,4 +1,4 @@
-//! Every statistic of a run, as the machine's parts have them: name, unit, description, value.
+//! Every statistic of a run by part of the machine, with name, unit, description and value.
 //!
 //! ```text
 //!   8468v-asic -- core0 -- user_instructions [instructions] 8,390,371  committed in user mode
@@ -69,7 +69,7 @@ impl Part {
     }
 }
 
-/// Where a core's time went, by mode.
+/// Makes a part of a core's time, by mode.
 fn cpi_stack(stack: &TimeStack, machine: &Machine) -> Part {
     let time = |name, description, time: Time| Entry {
         name,

@@ -1,4 +1,4 @@
-//! The whole of a sampled run, as its windows tell it: what was timed there stands for what was not.
+//! Estimates the whole of a sampled run from its windows. What was timed there stands for what was not.
 //!
 //! ```text
 //!   busy time of the whole = that of the windows x (length of the run / their length)      instructions, idle, I/O: known
@@ -21,7 +21,7 @@ pub struct Window {
     pub all_idle: Time,
 }
 
-/// What is known of a whole run without its windows.
+/// Figures of a whole run that are known without its windows.
 pub struct Whole {
     /// its instructions, idle time and devices' service are those of all of it, the rest of what was timed
     pub totals: Totals,
@@ -32,7 +32,7 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// What the whole run would be if all of it had gone as `sample` did.
+    /// Estimates the whole run, as if all of it had gone as `sample` did.
     pub fn told_by(&self, sample: &Window) -> Totals {
         match self.totals.cores {
             1 => self.totals.told_by(sample, self.position),
@@ -47,7 +47,7 @@ impl Window {
         Window { totals: &self.totals + &other.totals, length, number, all_idle: self.all_idle + other.all_idle }
     }
 
-    /// What came since `before`; or without it, if that was a part.
+    /// Difference from `before`: what came since, or the rest if `before` was a part.
     pub fn since(&self, before: &Window) -> Window {
         let (length, number) = (self.length - before.length, before.number);
         let all_idle = self.all_idle.since(before.all_idle);

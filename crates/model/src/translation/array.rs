@@ -1,4 +1,4 @@
-//! An array of translations: sets of ways, the one unused longest leaves.
+//! An array of translations in sets of ways. The translation that was unused longest leaves.
 
 use cxlab_kernel::Time;
 

@@ -2,7 +2,7 @@
 
 use super::Mapping;
 
-/// Whose a translation is (Intel SDM vol. 3, 4.10.2.4).
+/// The address spaces that a translation belongs to (Intel SDM vol. 3, 4.10.2.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     pub pcid: u16,

@@ -1,4 +1,4 @@
-//! What a host file says of translation.
+//! The keys of translation in a host file.
 
 use schemars::JsonSchema;
 
@@ -60,7 +60,7 @@ impl ArraySpec {
 }
 
 impl TlbSpec {
-    /// What must hold for a TLB to be built.
+    /// Checks what must hold for a TLB to be built.
     pub fn check(&self) -> Result<(), String> {
         self.load.check("load")?;
         self.second.check("second")?;

@@ -18,7 +18,7 @@ const ENTRY_BYTES: u64 = 8;
 /// Entries of a table.
 const ENTRIES: u64 = PAGE_BYTES / ENTRY_BYTES;
 
-/// How pages are mapped, by their ids.
+/// Mappings of pages, by their ids.
 #[derive(Clone, Debug)]
 pub enum PageTables {
     /// those that records may still name
@@ -63,7 +63,7 @@ impl LaidTables {
         }
     }
 
-    /// Of each level from the lowest, the first byte after `base`; and behind them all.
+    /// First byte of each level after `base`, from the lowest level, then the first byte after all of them.
     fn starts(&self) -> impl Iterator<Item = u64> {
         let mut entries = self.pages;
         let levels = (0..self.reads()).map(move |_| {
@@ -78,7 +78,7 @@ impl LaidTables {
         })
     }
 
-    /// What all tables take.
+    /// Size of all tables.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         Bytes::new(self.starts().last().unwrap_or(0))
@@ -114,7 +114,7 @@ impl LaidTables {
     }
 }
 
-/// Where the frames of a synthetic kernel's memory stand in its address space.
+/// Address space of a synthetic kernel: the place of each frame of its memory.
 #[derive(Clone, Debug)]
 pub struct AddressSpace {
     pub tables: LaidTables,

@@ -1,4 +1,4 @@
-//! The TLBs of a core, and what it knows of the tables above them.
+//! The TLBs of a core, and its caches of the upper page tables.
 
 use cxlab_kernel::Time;
 
@@ -135,7 +135,7 @@ impl Tlb {
         self.promote(page, scope, store, since);
     }
 
-    /// Which level of the structure caches an entry of a walk belongs to; `None` of the last, which maps the page.
+    /// Level of the structure caches that an entry of a walk belongs to. `None` for the last, which maps the page.
     fn level(mapping: &Mapping, read: usize) -> Option<usize> {
         let below = usize::from(mapping.reads).checked_sub(read + 2)?;
         let last = match mapping.size {

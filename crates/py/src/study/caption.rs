@@ -97,7 +97,7 @@ pub struct Outcome {
     model: Option<LinearModel>,
 }
 
-/// Who listens to a run: gets each execution when it ends, JSON, and may end the run there.
+/// A listener of a run. It gets each execution as JSON when that ends, and may end the run there.
 pub type Heard<'a> = dyn FnMut(&str) -> ControlFlow<()> + 'a;
 
 /// Run a job.

@@ -1,4 +1,4 @@
-//! What QEMU says to the disk's other end: vhost-user, as far as a block device of one queue needs it.
+//! Reads what QEMU says to the disk's other end: vhost-user, as far as a block device of one queue needs it.
 //!
 //! ```text
 //!   QEMU --request (12 B: number, flags, size), payload, descriptors--> thread `cxlab-disk` --reply, to some-->
@@ -106,7 +106,7 @@ impl Control {
         self.ring.was_kicked()
     }
 
-    /// What the guest asks for next, if anything.
+    /// Next request of the guest, if there is one.
     pub fn next_request(&mut self) -> Option<Request> {
         self.ring.next().map(Request::read)
     }

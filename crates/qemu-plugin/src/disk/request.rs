@@ -8,7 +8,7 @@ use cxlab_access::Segment;
 use super::ring::{Chain, Descriptor};
 use crate::series;
 
-/// What requests count in [bytes].
+/// Unit that requests count in [bytes].
 pub const SECTOR: u64 = 512;
 /// VIRTIO_BLK_T_IN, VIRTIO_BLK_T_OUT
 const IN: u32 = 0;
@@ -22,7 +22,7 @@ const HEADER_BYTES: u32 = 16;
 const CHUNK: usize = 1 << 16;
 const PAGE: u64 = 4096;
 
-/// Which way the data go.
+/// Direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// from the disk to memory
@@ -47,7 +47,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// What the guest asks for. What is no request is answered as one that has failed.
+    /// Reads a request of the guest. What is no request is answered as one that has failed.
     pub fn read(chain: Chain) -> Request {
         let Chain { head, descriptors } = chain;
         let segment = |part: &Descriptor| Segment { physical: part.address, length: part.length.into() };

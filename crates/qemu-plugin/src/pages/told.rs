@@ -2,7 +2,7 @@
 
 use cxlab_access::Page;
 
-/// Whose a page is.
+/// The address space that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// the kernel's half, the same in all spaces

@@ -1,27 +1,28 @@
-//! The schedule's axis where there are several vCPUs: about their common time, and known whether anything is timed or not.
+//! The schedule's axis for several vCPUs. It is about their common time, and known whether or not anything is timed.
 //!
 //! ```text
 //!   each block:  position += instructions x mean pace of its vCPU x (time / work) of the last detail
 //! ```
 //!
-//! Each instruction has a place on the axis that does not depend on whether it is in a window, so that windows at equal
-//! distances are a systematic sample of them. Time itself would not do: a window would hold more instructions where they
-//! are fast, and the others' pace between windows is a guess. Waiting takes no place, be it a sleep, a device or a loop
-//! around a PAUSE: how long one waits between windows says little, and in windows it belongs to the work of those waited
-//! for. If a device's service took place where it begins, a window would end there, before that time has passed.
+//! The place of an instruction on the axis does not depend on whether it is in a window. So windows at equal
+//! distances are a systematic sample. Time itself would not do: a window would hold more instructions where they are
+//! fast, and the others' pace between windows is a guess. Waiting takes no place on the axis, be it a sleep, a device
+//! or a loop around a PAUSE. The length of a wait between windows says little. In windows it belongs to the work of
+//! those waited for. If a device's service took place where it begins, a window would end there, before that time has
+//! passed.
 
 use cxlab_access::BlockId;
 
 const PS_PER_NS: f64 = 1000.0;
-/// Of a vCPU that no detail has told anything of: an instruction a cycle at 4 GHz [ps].
+/// Pace of a vCPU before its first detail: an instruction a cycle at 4 GHz [ps].
 const FIRST_PACE_PS: f64 = 250.0;
 
 /// Instructions between two PAUSEs of a loop that waits, at most. Loops of Linux and of libraries have 4 to 20. A program
 /// that works between two waits has more, and its work is to take the same place whether it had to wait or not.
 const LOOP: u64 = 24;
 
-/// What is left of a stretch's weight when another one has come. Weights are those of logarithms: a region often begins
-/// with a wait, which would else outweigh tens of stretches, make them too short, and so stay.
+/// Share of a stretch's weight that is left when another one has come. Weights are those of logarithms, because a
+/// region often begins with a wait. That wait would otherwise outweigh tens of stretches and make them too short.
 const KEPT: f64 = 0.7;
 /// Instructions that tell a vCPU's pace, at least.
 const TELLING: u64 = 100;
@@ -39,7 +40,7 @@ impl Ratio {
     }
 }
 
-/// What a vCPU does.
+/// Work of a vCPU.
 #[derive(Clone, Copy)]
 struct Worker {
     /// mean time of an instruction in the last stretches of detail [ps]
@@ -82,12 +83,12 @@ impl Axis {
         }
     }
 
-    /// How long an instruction of each vCPU takes [ps].
+    /// Time of an instruction of each vCPU [ps].
     pub fn paces_ps(&self) -> impl Iterator<Item = u64> {
         self.workers.iter().map(|worker| worker.pace_ps.round() as u64)
     }
 
-    /// Where the run is [ns].
+    /// Position of the run on the axis [ns].
     pub fn position(&self) -> u64 {
         (self.position_ps / PS_PER_NS) as u64
     }

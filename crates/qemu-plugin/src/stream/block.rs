@@ -1,4 +1,4 @@
-//! What a block's callback is told: one word, because QEMU hands a callback one pointer.
+//! The word that a block's callback is given. It is one word, because QEMU hands a callback one pointer.
 
 use std::ffi::c_void;
 

@@ -27,14 +27,15 @@ impl Bound {
         self.untimed_ps += ps;
     }
 
-    /// How much of an idle span passes before a bound ends the run, where timed stretches have come to `timed_ps`.
+    /// Counts an idle span. Returns how much of it passes before a bound ends the run, if timed stretches have come
+    /// to `timed_ps`.
     pub fn idle(&mut self, span_ps: u64, timed_ps: u64) -> u64 {
         let span_ps = self.cut(span_ps, timed_ps);
         self.idle_ps += span_ps;
         span_ps
     }
 
-    /// The same of a span that may end before.
+    /// Part of a span that passes before a bound ends the run. The span may end early, so nothing is counted.
     pub fn cut(&self, span_ps: u64, timed_ps: u64) -> u64 {
         let of_time = self.bounds.until_ps.map(|until_ps| until_ps.saturating_sub(timed_ps + self.untimed_ps));
         let of_idle = self.bounds.until_idle_ps.map(|until_ps| until_ps.saturating_sub(self.idle_ps));

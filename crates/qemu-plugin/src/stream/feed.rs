@@ -110,7 +110,8 @@ impl Feed {
     pub fn resume(&mut self, vcpu: usize) {
         mode::set(Mode::Detail);
         self.take_over(vcpu);
-        // Who has something to do goes on at once: it would else wait for the end of a turn that nobody shortens.
+        // A vCPU that has something to do goes on at once. It would otherwise wait for the end of a turn that nobody
+        // shortens.
         for other in (0..turns::vcpus()).filter(|other| *other != vcpu && !qemu::is_idle(*other)) {
             if self.turns.wake(other, vcpu) {
                 self.push(vcpu, Record::Wake { woken: Vcpu::new(other) });
@@ -275,7 +276,7 @@ impl Feed {
         Some(page)
     }
 
-    /// What the model knows of page tables; `None` if QEMU does not show the registers that select them.
+    /// Page tables that the model knows. `None` if QEMU does not show the registers that select them.
     #[inline]
     pub fn pages(&mut self, vcpu: usize) -> Option<&mut Pages> {
         if self.pages.asks_for_space(vcpu) {
@@ -287,7 +288,8 @@ impl Feed {
 
     /// An instruction of one of several vCPUs is about to read the clock. Whether it may: else it is to leave before that.
     pub fn reach_clock_read(&mut self, vcpu: usize, instruction: u16) -> bool {
-        // Who may enter the block may read the clock at its beginning: else all would leave, each for another.
+        // A vCPU that may enter the block may read the clock at its beginning. Otherwise all vCPUs would leave, each
+        // for another.
         let rest = self.in_block - u64::from(instruction);
         self.turns.take_back(vcpu, rest);
         if self.turns.is_most_behind(vcpu) && self.read_clock(vcpu, instruction) {
@@ -366,8 +368,8 @@ impl Feed {
         idle_ps
     }
 
-    /// No vCPU has anything to do before the guest's time `until_ps`, or before the drive has done something: how long that
-    /// is for the model [ps].
+    /// Tells the model that no vCPU has anything to do before the guest's time `until_ps`, or before the drive has
+    /// done something. Returns how long that is for the model [ps].
     pub fn rest(&mut self, until_ps: u64) -> u64 {
         let (until_ps, before_ps) = (until_ps - self.offset_ps, self.model_ps);
         let speaker = turns::speaker();

@@ -10,7 +10,7 @@ use cxlab_access::{Peer, PeerGone, Producer, Record, Ring, Vcpu};
 use crate::arguments::Arguments;
 use crate::progress;
 
-/// How long the model may take to attach.
+/// Longest time that the model may take to attach.
 const ATTACH: Duration = Duration::from_secs(60);
 /// Exit status of a QEMU that ends because the model did, sysexits.h EX_SOFTWARE.
 const MODEL_GONE: i32 = 70;

@@ -1,4 +1,5 @@
-//! Sync points of one vCPU: where it tells the model that it is here, and learns what time it is there or a little before.
+//! Sync points of one vCPU. There it tells the model that it has come so far, and learns the time of that point or of
+//! one a little before.
 //!
 //! One that lags lets QEMU run beside the model; one that does not is a question: where is this vCPU now?
 

@@ -20,7 +20,7 @@ use super::axis::Axis;
 const QUANTUM: u64 = 10_000;
 const QUANTUM_PS: u64 = 2_000_000;
 
-/// How fast instructions went, those that repeat by their lines: so many, in so long [ps].
+/// Pace of instructions: so many in so much time [ps]. Those that repeat count by their lines.
 #[derive(Clone, Copy)]
 struct Pace {
     instructions: u64,
@@ -28,7 +28,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// Of a guest that no detail has told anything of: an instruction a nanosecond, as at boot.
+    /// Pace of a guest before its first detail: an instruction a nanosecond, as at boot.
     const FIRST: Pace = Pace { instructions: 1, ps: 1000 };
 
     fn time_ps(self, instructions: u64) -> u64 {
@@ -36,7 +36,7 @@ impl Pace {
     }
 }
 
-/// What is kept of warming, and of the detail that sets its pace.
+/// State of warming, and of the detail that sets its pace.
 pub struct Warming {
     /// where a sampled run is in its schedule
     progress: Option<Progress>,
@@ -121,12 +121,12 @@ impl Warming {
         self.progress.as_ref().map(Progress::phase)
     }
 
-    /// Where the schedule is; 0 where there is none.
+    /// Position of the schedule. 0 if there is no schedule.
     pub fn position(&self) -> u64 {
         self.progress.as_ref().map_or(0, Progress::position)
     }
 
-    /// Which of the windows so far are kept; told once.
+    /// Returns which of the windows so far are kept, once.
     pub fn take_keep(&mut self) -> Keep {
         self.progress.as_mut().map_or(Keep::All, Progress::take_keep)
     }
@@ -173,12 +173,12 @@ impl Warming {
         self.axis.begin_stretch();
     }
 
-    /// What has passed since the phase began [ps].
+    /// Time since the phase began [ps].
     pub fn time_ps(&self) -> u64 {
         if self.several { self.untimed.passed_ps() } else { self.pace.time_ps(self.instructions) + self.stood_ps }
     }
 
-    /// A phase of warming of several vCPUs begins on this one, where the model has come to `model_ps`; the instructions of
+    /// A phase of warming of several vCPUs begins on this vCPU. The model has come to `model_ps`; the instructions of
     /// each took so long in the stretch of detail before [ps].
     pub fn begin_of_several(&mut self, vcpu: usize, model_ps: u64, busy_ps: impl Iterator<Item = u64>) {
         let stretch: Vec<_> = self.stretch.iter_mut().map(std::mem::take).zip(busy_ps).collect();
@@ -195,7 +195,7 @@ impl Warming {
         }
     }
 
-    /// Where the schedule of several vCPUs is [ns].
+    /// Position of the schedule of several vCPUs [ns].
     pub fn position_of_several(&self) -> u64 {
         self.axis.position()
     }
@@ -206,7 +206,7 @@ impl Warming {
         self.untimed.enter(vcpu)
     }
 
-    /// How long all were idle since the phase began [ps].
+    /// Time that all were idle since the phase began [ps].
     pub fn idle_ps(&self) -> u64 {
         self.idle_ps
     }

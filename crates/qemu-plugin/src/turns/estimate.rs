@@ -4,7 +4,8 @@
 //!   known |--- instructions x pace ---|--- PAUSEs, devices: known times ---| here
 //! ```
 //!
-//! The model's word is the answer to a sync point or a clock read, or, where an answer is put off, how far it has come.
+//! The model's word is the answer to a sync point or a clock read. If an answer is put off, it is how far the model
+//! has come.
 
 use cxlab_access::record::PAUSE_PS;
 
@@ -19,7 +20,7 @@ const MEASURED: u64 = 100;
 /// Sync points of a vCPU that are kept until they are answered: those of one that ran far ahead are answered late.
 const KEPT: usize = 256;
 
-/// Where a vCPU was, in what it has executed.
+/// Place of a vCPU in what it has executed.
 #[derive(Clone, Copy, Default)]
 struct Place {
     /// instructions executed

@@ -17,14 +17,15 @@ use cxlab_access::record::PAUSE_PS;
 use super::SPIN;
 use crate::qemu::{self, Cpu};
 
-/// How far a vCPU may be ahead of the one most behind [ps]: of two that wait for each other without PAUSE or a sleep, one
-/// waits so much too long. Of 10 us a barrier of two threads made 1.5 times the time of detail (tests/programs/crew.c).
+/// Greatest lead of a vCPU over the one most behind [ps]. If two wait for each other without PAUSE or a sleep, one
+/// waits so much too long. Of 10 us a barrier of two threads made 1.5 times the time of detail
+/// (tests/programs/crew.c).
 const SLICE_PS: u64 = 2_000_000;
 
 /// Bits of the vCPUs that wait for an interrupt, and of those that have got one since the running one's turn began.
 static ASLEEP: AtomicUsize = AtomicUsize::new(0);
 static WOKEN: AtomicUsize = AtomicUsize::new(0);
-/// Who runs where nothing is timed.
+/// The vCPU that runs while nothing is timed.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 /// It waits for an interrupt.
@@ -32,7 +33,7 @@ pub fn fall_asleep(vcpu: usize) {
     ASLEEP.fetch_or(1 << vcpu, Relaxed);
 }
 
-/// How many of so many vCPUs are awake; one at least.
+/// Number of vCPUs that are awake, of so many; one at least.
 pub fn awake(vcpus: usize) -> usize {
     (vcpus - ASLEEP.load(Relaxed).count_ones() as usize).max(1)
 }
@@ -52,7 +53,7 @@ pub fn wakes(cpu: Cpu, vcpus: usize) {
     }
 }
 
-/// Where each vCPU is in a stretch that is not timed.
+/// Progress of each vCPU in a stretch that is not timed.
 pub struct Untimed {
     /// since the stretch began [ps]; the one that has come furthest
     at_ps: Vec<u64>,
@@ -92,7 +93,7 @@ impl Untimed {
         RUNNING.store(vcpu, Relaxed);
     }
 
-    /// What has passed since the stretch began: where the one is that has come furthest [ps].
+    /// Time since the stretch began, by the vCPU that has come furthest [ps].
     pub fn passed_ps(&self) -> u64 {
         self.furthest_ps
     }

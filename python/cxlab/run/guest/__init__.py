@@ -1,1 +1,1 @@
-"""What the guest is made of: its kernel, its first root, the protocol of its init."""
+"""The parts of the guest: its kernel, its first root, the protocol of its init."""

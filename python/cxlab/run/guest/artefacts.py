@@ -1,4 +1,4 @@
-"""What ``make build`` puts beside the package: programs for the guest, the QEMU plugin."""
+"""Files that ``make build`` puts beside the package: programs for the guest, the QEMU plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache folder: things that are dear to get and the same for every run (kernel images, initramfs)."""
+"""The cache folder: files that take long to get and are the same for every run (kernel images, initramfs)."""
 
 from __future__ import annotations
 

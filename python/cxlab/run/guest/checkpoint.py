@@ -1,4 +1,4 @@
-"""Checkpoints of programs: what is kept of each, beside the machine's state.
+"""Checkpoints of programs: the files of each, beside the machine's state.
 
 ::
 
@@ -36,7 +36,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 @dataclass(frozen=True)
 class About:
-    """What a checkpoint was made of."""
+    """Versions and settings that a checkpoint was made with."""
 
     #: what a start must have as well, by what messages call it
     versions: dict[str, str]
@@ -96,7 +96,7 @@ def about(
     versions: dict[str, str],
     key: str,
 ) -> About:
-    """What a checkpoint is made of, now."""
+    """Return the versions and settings that a checkpoint would be made with now."""
     asked, settings = str(machine.asked), tuple(settings_of(machine.asked))
     return About(versions, key, asked, settings, machine, node_bytes, cpus, program, text)
 
@@ -160,7 +160,7 @@ class Checkpoint:
 
 
 def _linux_sees(machine: Machine) -> dict[str, Any]:
-    """What has been told to Linux when it booted, and stays."""
+    """Return the figures that Linux was told at boot, which stay."""
     processor = machine.processor
     return {
         "the nodes": ", ".join(node.name for node in machine.nodes),
@@ -185,7 +185,7 @@ def check_name(name: str) -> str:
 
 
 def place(name: str) -> str:
-    """Where the cache has it."""
+    """Return the checkpoint's folder in the cache."""
     return f"{FOLDER}/{check_name(name)}"
 
 

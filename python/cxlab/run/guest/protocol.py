@@ -1,4 +1,4 @@
-"""What host and guest say to each other; the guest's side is crates/guest-init/src/protocol.rs.
+"""The messages between host and guest. The guest's side is crates/guest-init/src/protocol.rs.
 
 The run is a file of the machine's firmware; the control port carries one JSON object a line. Paths, arguments
 and environment are bytes: a JSON string where they are UTF-8, else a list of numbers.
@@ -38,7 +38,7 @@ def decode_bytes(wire: str | list[int]) -> str:
 
 @dataclass(frozen=True)
 class Identity:
-    """Who runs the program."""
+    """User and groups that the program runs as."""
 
     uid: int
     gid: int
@@ -92,7 +92,7 @@ RUN_FILE = "opt/cxlab/run"
 
 @dataclass(frozen=True)
 class SetUp:
-    """What the guest is to be before its program runs."""
+    """Settings of the guest before its program runs."""
 
     #: CXL regions to make (`cxlab.run.topology`)
     regions: list[dict[str, object]]
@@ -118,7 +118,7 @@ def _size(size: tuple[int, int]) -> dict[str, int]:
 
 
 def run_file(program: Program, stdin: Input, set_up: SetUp) -> bytes:
-    """What the guest is to make and to run."""
+    """Make the file that tells the guest what to run."""
     who = program.identity
     wire_input: Any
     match stdin:

@@ -1,4 +1,4 @@
-"""How a checkpoint is made, and what a run that begins at one has QEMU do.
+"""Makes checkpoints, and has QEMU begin a run at one.
 
 ::
 
@@ -57,7 +57,7 @@ def command_of(request: Request) -> qemu.Command:
 
 
 def versions_of(request: Request) -> dict[str, str]:
-    """What a checkpoint and a run from it have in common, by what messages call it."""
+    """Return the versions that a checkpoint and a run from it share, by their names in messages."""
     program = qemu.found()
     plugin = hashlib.sha256(artefacts.built(artefacts.QEMU_PLUGIN).read_bytes()).hexdigest()
     state = program.stat()
@@ -149,7 +149,7 @@ def _fill(
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """What a killed command has left of this name; the cache's lock for the name is held."""
+    """Remove what a killed command has left of this name. The cache's lock for the name is held."""
     stem = folder.name.rpartition(".")[0]
     for left in folder.parent.glob(f"{stem}.*"):
         if left != folder and left.is_dir() and len(left.name) == len(folder.name):
@@ -276,7 +276,7 @@ def state_of(begun: Checkpoint) -> saved_boot.State:
 
 
 def start_file(begun: Checkpoint, request: Request) -> bytes:
-    """What init finds behind the checkpoint: what this run wants.
+    """Make the file that init reads after the checkpoint: what this run wants.
 
     Raises:
         BadMessage: it is too long.

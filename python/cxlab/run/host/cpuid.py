@@ -1,4 +1,4 @@
-"""What CPUID says in the guest: the host file's vendor, caches, TLBs and cores.
+"""Answers of CPUID in the guest: the host file's vendor, caches, TLBs and cores.
 
 ::
 
@@ -59,7 +59,7 @@ class Answer:
     mask: int = ALL_BITS
 
     def __str__(self) -> str:
-        """As the plugin reads it."""
+        """Write the answer as the plugin reads it."""
         subleaf = "*" if self.subleaf is None else f"{self.subleaf:x}"
         return f"{self.leaf:x}:{subleaf}:{self.register}:{self.mask:x}:{self.bits:x}"
 
@@ -79,7 +79,7 @@ def properties(processor: ProcessorFigures) -> tuple[str, ...]:
 
 
 def answers(processor: ProcessorFigures, cores: int) -> list[Answer]:
-    """What the plugin answers, on a host of so many cores."""
+    """Return the plugin's answers, on a host of so many cores."""
     of_vendor = _intel if processor.vendor == "intel" else _amd
     return [*_cores(cores), *of_vendor(processor, cores)]
 

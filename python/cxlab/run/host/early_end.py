@@ -1,4 +1,4 @@
-"""Why a process ended before the program did, in words for the user."""
+"""Explains to the user why a process ended before the program did."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import IO
 
 from cxlab.error import MachineError
 from cxlab.run.errors import GuestInitFailed, GuestPanic, ModelDied, QemuDied
-from cxlab.run.host import memory_file
+from cxlab.run.host import answer, memory_file
 
 PANIC = "Kernel panic - not syncing: "
 #: QEMU's exit status when the plugin finds that the model has ended (crates/qemu-plugin/src/stream.rs).
@@ -38,9 +38,8 @@ def could_not_load(said: IO[bytes]) -> bool:
 
 def of_model(code: int, result: IO[bytes], said: IO[bytes]) -> ModelDied:
     """The model's: its own error, or else what it said."""
-    error = memory_file.last_json(result).get("error")
-    # The model's words begin with their code.
-    return ModelDied(_ended("the model", code, error["message"] if error else memory_file.tail(said)))
+    error = answer.of(result).error
+    return ModelDied(_ended("the model", code, memory_file.tail(said) if error is None else error.message))
 
 
 def _ended(who: str, code: int, said: str) -> str:

@@ -1,4 +1,4 @@
-"""How much memory this host has left: a guest grows as its program touches memory.
+"""Memory that this host has left. A guest grows as its program touches memory.
 
 ::
 
@@ -28,14 +28,14 @@ OWN_BYTES = 512 * MIB
 
 @dataclass(frozen=True)
 class HostMemory:
-    """Where the host tells of its memory."""
+    """Files in which the host tells of its memory."""
 
     meminfo: Path = Path("/proc/meminfo")
     groups: Path = Path("/sys/fs/cgroup")
     own_group: Path = Path("/proc/self/cgroup")
 
     def available_bytes(self) -> int | None:
-        """What can be used without swapping; None: the host does not tell."""
+        """Return the memory that can be used without swapping [bytes]; None: the host does not tell."""
         left = [*self._of_meminfo(), *self._of_groups()]
         return min(left) if left else None
 
@@ -46,7 +46,7 @@ class HostMemory:
                     yield int(line.split()[1]) * UNITS["K"]
 
     def _of_groups(self) -> Iterator[int]:
-        """What each group above this process has left, if it has a bound."""
+        """Return what each group above this process has left, if it has a bound [bytes]."""
         with suppress(OSError, ValueError):
             # Version 2 has one line, of hierarchy 0 (cgroups(7)).
             own = [line[3:] for line in self.own_group.read_text().splitlines() if line.startswith("0::")]

@@ -11,9 +11,10 @@
       given paths  at their own names, read-only or writable, over all that
       Landlock     refuses once more what is not given, if the kernel has it: landlock.py
 
-bubblewrap makes it (bwrap(1), Debian's package ``bubblewrap``). An ordinary user's jail has a user namespace
-as well, where files of other users belong to ``nobody``. Root's has none: owners stay what they are, and root
-without capabilities reads what root owns, not what another user has closed to the group and to others.
+bubblewrap makes it (bwrap(1), Debian's package ``bubblewrap``). An ordinary user's jail has a user
+namespace as well, where files of other users belong to ``nobody``. Root's has none, so owners stay what
+they are. Root without capabilities reads what root owns, not what another user has closed to the group and
+to others.
 
 Not kept out: the CPU time that a process takes, and how much it writes where it may write.
 """
@@ -60,22 +61,23 @@ RIGHTS = ("--cap-drop", "ALL", "--die-with-parent", "--as-pid-1", "--clearenv")
 
 
 class Room(Protocol):
-    """What one process will see; ask for each path before `command`."""
+    """Files that one process will see. Ask for each path before `command`."""
 
     def reads(self, path: Path) -> Path:
-        """Where the process finds what is at ``path``, if anything is."""
+        """Let the process read ``path``, if anything is there. Returns its path in the jail."""
         ...
 
     def reads_memory(self, file: IO[bytes]) -> Path:
-        """Where the process finds a file without a name, whose descriptor it inherits."""
+        """Let the process read a file without a name, whose descriptor it inherits. Returns its path in the
+        jail."""
         ...
 
     def writes(self, path: Path) -> Path:
-        """Where the process finds ``path``, which exists, to write there."""
+        """Let the process write to ``path``, which exists. Returns its path in the jail."""
         ...
 
     def share(self) -> Path:
-        """Where the process finds the tree that the guest is to see."""
+        """Let the process read the tree that the guest is to see. Returns its path in the jail."""
         ...
 
     def command(
@@ -139,7 +141,7 @@ def find(mode: Mode, hide: Sequence[Path] = ()) -> Confinement:
 
 
 def warnings(confinement: Confinement) -> list[str]:
-    """What the user should know before the guest starts."""
+    """Return warnings for the user before the guest starts."""
     root = os.geteuid() == 0
     if isinstance(confinement, NoneAtAll):
         if confinement.reason is None:
@@ -159,7 +161,8 @@ def warnings(confinement: Confinement) -> list[str]:
 
 
 def _namespaces(program: str) -> tuple[str, ...]:
-    """What bwrap can make here: tried, because kernels, containers and security modules all have a say."""
+    """Find the namespaces that bwrap can make here. It tries, because kernels, containers and security
+    modules all decide."""
     said = ""
     choices = [NAMESPACES] if os.geteuid() == 0 else []
     for namespaces in [*choices, ("--unshare-user", *NAMESPACES)]:
@@ -277,7 +280,8 @@ def _closed(tree: Sequence[str]) -> list[str]:
 
 
 def _interfaces() -> list[Path]:
-    """Where the host has its kernel's interfaces mounted beside the usual places (proc_pid_mountinfo(5))."""
+    """Find places beside the usual ones where the host has its kernel's interfaces mounted
+    (proc_pid_mountinfo(5))."""
     found = []
     with open("/proc/self/mountinfo", "rb") as mounts:
         for line in mounts:

@@ -1,4 +1,4 @@
-"""Whether QEMU and the model still do anything.
+"""Watches whether QEMU and the model still do anything.
 
 ::
 
@@ -44,7 +44,7 @@ class Clock:
 
 @dataclass
 class Liveness:
-    """What was seen of the processes of a run."""
+    """Observations of the processes of a run."""
 
     clock: Clock
     _worked: float = 0.0

@@ -1,4 +1,4 @@
-"""Files without a folder: what a process says, to be read when it has ended."""
+"""Files without a folder hold what a process says. They are read when it has ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def create(name: str) -> IO[bytes]:
 
 
 def path(file: IO[bytes]) -> Path:
-    """Where a process that inherits the descriptor finds the file."""
+    """Return the file's path in a process that inherits the descriptor."""
     return Path(f"/proc/self/fd/{file.fileno()}")
 
 

@@ -1,4 +1,4 @@
-"""What the model's process is told: one line on its standard input (crates/py/src/job.rs reads it)."""
+"""The job of the model's process: one line on its standard input (crates/py/src/job.rs reads it)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class JobPipe:
 
 @dataclass(frozen=True)
 class Descriptors:
-    """What the model inherits."""
+    """Descriptors that the model inherits."""
 
     ring: int
     #: a pipe whose writing end only QEMU has

@@ -1,8 +1,8 @@
 """The process of the timing model: ``python -m cxlab.run.host.model_process simulate|replay``.
 
 It reads one line from standard input, the job (JSON: see `cxlab.run.host.supervisor` and
-`cxlab.run.host.replay`), runs the model until QEMU or the trace ends, and writes one line to standard output:
-``{"summary": {...}}`` or ``{"error": {"code": ..., "message": ...}}`` (exit status 1).
+`cxlab.run.host.replay`). It runs the model until QEMU or the trace ends. Then it writes one line to standard
+output: ``{"summary": {...}}``, or ``{"error": {"code": ..., "message": ...}}`` with exit status 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The folder of ``--persistent-in``: persistent partitions that outlive the run, however it ends.
+"""The folder of ``--persistent-in``: it keeps persistent partitions, however the run ends.
 
 ::
 
@@ -104,7 +104,7 @@ class Folder:
 
 
 def _layout(node: str, window: Window) -> dict[str, Any]:
-    """What labels and media depend on."""
+    """Return the layout that labels and media depend on."""
     return {
         "node": node,
         "volatile_bytes": window.volatile,

@@ -1,4 +1,4 @@
-"""Child processes that cannot outlive this one, not even when it is killed by SIGKILL, each in its jail."""
+"""Child processes, each in its jail. If this process ends, even by SIGKILL, they are killed."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from cxlab.run.errors import CheckpointRefused, SavedBootDamaged, Stalled
 from cxlab.run.guest import artefacts
 from cxlab.run.guest import protocol as guest
 from cxlab.run.host import (
+    answer,
     checkpointing,
     early_end,
     memory_file,
@@ -157,7 +158,7 @@ class Processes:
         return self.state
 
     def _saved_boot(self, command: qemu.Command, confinement: Confinement) -> saved_boot.State | None:
-        """Where Linux is up already, unless this machine has to boot."""
+        """Return the saved boot, unless this machine has to boot."""
         if not self.request.saved_boot:
             return None
         try:
@@ -204,7 +205,7 @@ class Processes:
         )
 
     def _run(self, room: Room, stdin: guest.Input, terminal: tuple[int, int] | None) -> Path:
-        """What init is to run."""
+        """Make init's description of the run."""
         request = self.request
         if request.checkpoint is not None:
             self.run_file.write(checkpointing.start_file(request.checkpoint, request))
@@ -330,7 +331,7 @@ class Processes:
         return [process for process in (self.qemu, self.model) if process is not None]
 
     def named(self) -> dict[str, Process]:
-        """The same by what messages call them."""
+        """Return the processes by their names in messages."""
         both = (("QEMU", self.qemu), ("the model", self.model))
         return {name: process for name, process in both if process is not None}
 
@@ -354,7 +355,7 @@ class Processes:
         """The model's results, as far as they go; None without detail."""
         if self.model is None:
             return None
-        whole = memory_file.last_json(self.model_result).get("summary")
+        whole = answer.of(self.model_result).summary
         return self.directory.read_partial_summary() if whole is None else model.run_result(whole)
 
     def peak_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""What the machine is doing: one line on a terminal, written over; a line a minute in a log.
+"""Shows what the machine is doing: one line on a terminal, written over, or a line a minute in a log.
 
 ::
 
@@ -46,14 +46,14 @@ WORKING = 1000
 
 
 class _PartialSummary(Struct, frozen=True):
-    """What is read of one."""
+    """Fields that are read of a partial summary."""
 
     so_far: SoFar
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Where a live run ends, as far as anybody knows: one of these."""
+    """The known end of a live run: one of these."""
 
     #: as a line names it after a percentage
     name: str
@@ -62,7 +62,7 @@ class Goal:
 
     @classmethod
     def of_earlier(cls, what: str, earlier: RunResult) -> Goal:
-        """As many instructions as an earlier run of the same program executed."""
+        """Make a goal of the instructions that an earlier run of the program executed."""
         return cls(f"an earlier {what}'s instructions", instructions=_all(earlier.instructions))
 
     def share(self, so_far: SoFar) -> float | None:
@@ -76,7 +76,7 @@ class Goal:
 
 @dataclass
 class _Work:
-    """What the model has said, and in which host time it did it."""
+    """The model's last word, and the host time that it took."""
 
     first: SoFar | None = None
     last: SoFar | None = None
@@ -105,7 +105,7 @@ class _Work:
         return 0 if self.last is None else _all(self.last.instructions)
 
     def parts(self, goal: Goal | None) -> Iterator[_Part]:
-        """What has been simulated so far, how fast, and what is left."""
+        """Return the parts of the line: what has been simulated so far, how fast, and what is left."""
         if self.first is None or self.last is None:
             return
         yield _Part(f"{self.executed / 1e6:.1f} M instructions", f"{self.executed / 1e6:.1f} M")

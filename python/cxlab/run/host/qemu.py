@@ -125,7 +125,8 @@ def port_number(name: str) -> int:
 
 
 def limits(node_bytes: Sequence[int], swap_bytes: int) -> Limits:
-    """What QEMU may map, and the largest file that it may write, the guest's own memory included."""
+    """Return the memory that QEMU may map and the largest file that it may write, the guest's memory
+    included."""
     memory = sum(node_bytes)
     return Limits(address_space=2 * memory + OWN_BYTES, file_size=max(memory, swap_bytes))
 

@@ -27,7 +27,7 @@ class Monitor:
         self.socket.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
 
     def receive(self) -> list[dict[str, Any]]:
-        """What has come: greeting, answers (``return``), events (``event``).
+        """Return the messages that have come: greeting, answers (``return``), events (``event``).
 
         Raises:
             Refused: an answer is an error, or QEMU has gone.

@@ -1,4 +1,5 @@
-"""This terminal while a guest's is behind it: keys go through as they are, and come back when it is over."""
+"""Puts this terminal into raw mode for a guest: keys go through as they are. The old mode comes back at the
+end."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class RawTerminal:
         tty.setraw(0)
 
     def leave(self) -> None:
-        """As it was; may be called twice."""
+        """Put the terminal back as it was. May be called twice."""
         if self._before is not None:
             termios.tcsetattr(0, termios.TCSADRAIN, self._before)
             self._before = None

@@ -1,4 +1,4 @@
-"""A recorded run, through the model once more: the same machine gives the same answers, bit for bit.
+"""Replays a recorded run through the model. The same machine gives the same answers, bit for bit.
 
 The model has a process of its own here too, so that ctrl-C is heard at any moment. It tells how far it has
 come through a pipe, a line at a time.
@@ -20,7 +20,7 @@ from cxlab import model
 from cxlab.asked_machine import AskedMachine, settings_of
 from cxlab.border import ReplayJob, RunResult, SoFar
 from cxlab.run.errors import ModelDied, ModelError
-from cxlab.run.host import memory_file, model_job
+from cxlab.run.host import answer, memory_file, model_job
 from cxlab.run.host.jail import Confinement
 from cxlab.run.host.process import Process
 from cxlab.run.host.progress import PERIOD, Progress
@@ -107,19 +107,19 @@ def run(
 
 
 def _summary(result: IO[bytes], said: IO[bytes], code: int) -> RunResult:
-    """What the model's process has left.
+    """Read the result of the model's process.
 
     Raises:
         ModelError: it refused the job.
         ModelDied: it left nothing.
 
     """
-    answer = memory_file.last_json(result)
-    if "error" in answer:
-        raise ModelError(answer["error"]["code"], answer["error"]["message"])
-    if "summary" not in answer:
+    found = answer.of(result)
+    if found.error is not None:
+        raise ModelError(found.error.code, found.error.message)
+    if found.summary is None:
         raise ModelDied(f"the model ended with status {code}: {memory_file.tail(said)}")
-    return model.run_result(answer["summary"])
+    return model.run_result(found.summary)
 
 
 class _Reports:

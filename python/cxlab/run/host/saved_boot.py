@@ -6,8 +6,9 @@
     every run:               QEMU -incoming state --> init reads what to run --> program
 
 KEY is a hash of all that the state depends on: QEMU, its command line, kernel, initramfs, plugin. The first
-run loads what it has saved, as all others do. What boots in every run: a machine with CXL devices, which QEMU
-10.0 does not save; with a disk for swap; with more memory than `MOST_MEMORY`, which QEMU reads to save it.
+run loads what it has saved, as all others do. Some machines boot in every run. QEMU 10.0 does not save a
+machine with CXL devices. Nor is one saved with a disk for swap, or with more memory than `MOST_MEMORY`,
+which QEMU reads to save it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class State:
     time_ps: int
 
     def begins(self, command: qemu.Command) -> qemu.Command:
-        """The same command for a guest that begins here."""
+        """Return the command of QEMU for a guest that begins at this state."""
         assert command.plugin is not None
         return replace(command, state=self.descriptor, plugin=replace(command.plugin, boot=str(self.time_ps)))
 
@@ -108,7 +109,7 @@ def ensure(
 
 
 def key(command: qemu.Command) -> str:
-    """What the state depends on, without what is another in each run."""
+    """Return the key of a state: all that it depends on, without what differs in each run."""
     assert command.plugin is not None
     nobody = Path("nobody")
     plugin = replace(
@@ -158,7 +159,7 @@ def _save(
 
 
 def forget_old(folder: Path) -> None:
-    """Of many states those unused longest go; who has one open keeps it."""
+    """Remove the states that were unused longest, if there are many. An open state stays."""
     known = [entry for entry in folder.iterdir() if (entry / TIME).exists()]
     newest = sorted(known, key=lambda entry: (entry / TIME).stat().st_mtime, reverse=True)
     for entry in newest[MOST_KEPT:]:

@@ -1,4 +1,4 @@
-"""A QEMU that writes its machine's state where the plugin has it stand still, and ends.
+"""Runs a QEMU until the plugin stops its machine, has it write the machine's state, and ends it.
 
 ::
 

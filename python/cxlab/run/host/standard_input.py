@@ -1,4 +1,4 @@
-"""Where the program's standard input comes from, decided from what the host's is."""
+"""Chooses the source of the program's standard input by the kind of the host's."""
 
 from __future__ import annotations
 

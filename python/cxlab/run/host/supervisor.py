@@ -171,7 +171,7 @@ class _Session:
         self.liveness.look(self.processes.named(), awaits_input=awaits_input)
 
     def _awaited_output(self) -> str:
-        """What to know of a run that waits for the program's output or for a call, or nothing."""
+        """Return a hint for a run that waits for the program's output or for a call, or nothing."""
         bounds = self.request.bounds
         timed = self.directory.read_partial_summary()
         awaited = bounds.begins if timed is None or timed.simulated_seconds == 0 else None
@@ -181,7 +181,7 @@ class _Session:
         )
 
     def _last_words(self) -> str:
-        """What the program printed last, by stream."""
+        """Return the program's last output, by stream."""
         said = [f"{stream.name} {stream.last_line!r}" for stream in self.outputs.values() if stream.received]
         return f"The program printed last: {', '.join(said)}" if said else "The program printed nothing"
 
@@ -289,7 +289,7 @@ class _Session:
         raise self.processes.why_qemu_ended(self.processes.qemu.wait())
 
     def _drain_outputs(self) -> None:
-        """What had reached the sockets before QEMU went is the program's output all the same."""
+        """Read what reached the sockets before QEMU went. It is the program's output all the same."""
         for output in self.outputs.values():
             drain(output.socket, output.forward)
         self._drain_log()
@@ -322,7 +322,7 @@ class _Session:
         self._check_awaited_output()
 
     def _check_awaited_output(self) -> None:
-        """What was awaited to the program's end is an error, whatever its status."""
+        """Raise an error if the awaited output never came, whatever the program's status."""
         bounds, event = self.request.bounds, self.outcome.exit
         if event is None or isinstance(event.status, guest.NotStarted):
             return
@@ -347,7 +347,7 @@ class _Session:
         self.processes.kill()
 
     def finish(self) -> Outcome:
-        """What there is to report."""
+        """Return the outcome of the run."""
         outcome = self.outcome
         try:
             self._drain_log()

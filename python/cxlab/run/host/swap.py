@@ -1,4 +1,5 @@
-"""A disk for the guest's swap: a file without a name in the run's folder, as large as what is swapped out.
+"""A disk for the guest's swap. It is a file without a name in the run's folder, and grows with what is
+swapped out.
 
 QEMU's device is `vhost-user-blk`. The plugin is the other end of its socket, serves what the guest asks
 for, and answers when the machine's drive has done it: crates/qemu-plugin/src/disk.rs. Source of the header:

@@ -1,4 +1,4 @@
-"""Where a run's guest begins: ``--boot``."""
+"""The state that a run's guest begins from: ``--boot``."""
 
 from __future__ import annotations
 

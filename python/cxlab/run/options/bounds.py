@@ -1,4 +1,4 @@
-"""Where timing begins and where the run ends, for programs without marker instructions.
+"""Begin of timing and end of the run, for programs without marker instructions.
 
 ::
 
@@ -30,7 +30,7 @@ MOST_TEXT_BYTES = 4096
 
 @dataclass(frozen=True)
 class Awaited:
-    """What a part of the program begins or ends with: a text that it prints, or a function that it calls."""
+    """Begin or end of a part of the program: a text that it prints, or a function that it calls."""
 
     flag: str
     text: str
@@ -42,7 +42,7 @@ class Awaited:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where timing begins, and what ends the run ahead of its program; None: nothing does."""
+    """Begin of timing, and the bounds that end the run before its program; None: no bound."""
 
     #: simulated time [ps]
     until_ps: int | None = None
@@ -168,7 +168,7 @@ def _of_symbol(key: str, flag: str, text: str | None, context: Context) -> Effec
 
 
 def wire_text(text: str) -> str | list[int]:
-    """As the guest reads it: a string where it is UTF-8, else a list of bytes."""
+    """Return a text as the guest reads it: a string if it is UTF-8, else a list of bytes."""
     raw = text.encode(errors="surrogateescape")
     try:
         return raw.decode()

@@ -11,7 +11,7 @@ from cxlab.run.options.option import Option
 
 
 class Mode(StrEnum):
-    """What ``--jail`` asks for."""
+    """Value of ``--jail``."""
 
     AUTO = "auto"
     REQUIRE = "require"

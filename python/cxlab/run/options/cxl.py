@@ -1,4 +1,5 @@
-"""How Linux learns of CXL nodes, and what devices they are: ``--cxl``, ``--managed`` and the interleave."""
+"""Options for CXL nodes: how Linux learns of them, and their devices (``--cxl``, ``--managed``,
+interleave)."""
 
 from __future__ import annotations
 
@@ -79,7 +80,7 @@ PERSISTENT_IN: Option[Path | None] = Option(
 
 
 def persistent(given: Given, machine: Machine) -> Persistent:
-    """What is asked of persistent partitions.
+    """Read the options of persistent partitions.
 
     Raises:
         BadRequest: options of a partition that nothing asks for, or another form of sizes.

@@ -1,4 +1,4 @@
-"""What is timed: ``--detail``; and ``--stats``, which shows what was counted."""
+"""``--detail`` chooses what is timed. ``--stats`` shows what was counted."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Context:
-    """What an option's value is checked against."""
+    """Context that an option's value is checked against."""
 
     machine: Machine
     #: the devices of the CXL nodes; empty where firmware describes the nodes
@@ -40,7 +40,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a value changes."""
+    """Effect of a value on the run."""
 
     config: Mapping[str, Any] = field(default_factory=dict)
     #: as ``key=value``

@@ -1,4 +1,4 @@
-"""Where the program's pages go: the options of ``cxlab run``, and what the guest's init is told."""
+"""Placement of the program's pages: the options of ``cxlab run``, and what the guest's init is told."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def parse_memory(text: str | None, machine: Machine) -> tuple[int, ...]:
 
 
 def beyond_this_host(node_bytes: tuple[int, ...], host_bytes: int) -> str | None:
-    """What the user should know of nodes that are larger than this host; None if they are not."""
+    """Return a warning about nodes that are larger than this host; None if they are not."""
     if sum(node_bytes) <= host_bytes:
         return None
     return (
@@ -151,7 +151,8 @@ def parse(machine: Machine, **options: Unpack[Options]) -> Placement:
 
 
 def parse_again(**options: Unpack[Options]) -> tuple[str, list[tuple[str, int]]] | None:
-    """Where a recorded program's pages go instead, for people and for the model: nodes and pages in a row.
+    """Read the new placement of a recorded program's pages, for people and for the model: nodes and pages
+    in a row.
 
     Raises:
         BadRequest: more than one option, several nodes that fill up one after the other, or a weight outside

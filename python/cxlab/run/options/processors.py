@@ -1,4 +1,4 @@
-"""How many processors the guest has, and how far apart in time they may be: options of ``cxlab run``."""
+"""Options for the number of vCPUs, and for the time that they may be apart."""
 
 from __future__ import annotations
 

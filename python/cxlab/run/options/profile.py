@@ -1,4 +1,4 @@
-"""What waits for memory, for ``cxlab top``: ``--profile``."""
+"""``--profile``: keeps a profile of what waits for memory, for ``cxlab top``."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _nanoseconds(text: str, option: str) -> int:
 
 
 def parse(text: str | None, seed: int, cpus: int = 1) -> Sample | None:
-    """What is asked for, if anything, for a guest of so many processors.
+    """Read the sample that is asked for, if any, for a guest of so many processors.
 
     Raises:
         BadRequest: a key that is unknown, twice there or missing, or windows that do not fit.
@@ -146,7 +146,7 @@ WARM_UP: Option[bool] = Option(
 
 
 def effect(given: Given) -> Effect:
-    """What the three ask of the plugin.
+    """Return the plugin's arguments for the three options.
 
     Raises:
         BadRequest: a sample that cannot be.

@@ -46,7 +46,7 @@ PREFETCH: Option[bool | None] = Option(
 
 
 def settings(given: Given) -> tuple[str, ...]:
-    """What changes the machine: `--set`, then the prefetchers."""
+    """Return the settings that change the machine: `--set`, then the prefetchers."""
     prefetch = given[PREFETCH]
     switched = () if prefetch is None else (f"host.prefetch.enabled={str(prefetch).lower()}",)
     return given[SET] + switched

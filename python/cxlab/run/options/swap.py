@@ -16,7 +16,7 @@ OPTION: Option[str | None] = Option(
 
 
 def size(given: Given, machine: Machine) -> int | None:
-    """Of the disk [bytes]; None: there is none.
+    """Size of the disk [bytes]; None: there is none.
 
     Raises:
         BadRequest: the machine has no drive.

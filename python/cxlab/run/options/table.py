@@ -94,7 +94,7 @@ def declare(options: tuple[Option[Any], ...], command: Command) -> Command:
 
 
 def effect(given: Given, context: Context) -> Effect:
-    """What all options change.
+    """Return the effect of all options together.
 
     Raises:
         BadRequest: a value that the machine cannot have.

@@ -19,7 +19,7 @@ DEFAULT_WINDOW = "0us:100us"
 
 @dataclass(frozen=True)
 class Timeline:
-    """What is shown, and where it is written."""
+    """Content of a timeline, and the file that it is written to."""
 
     file: Path
     #: simulated time since detail began [ps]
@@ -27,7 +27,7 @@ class Timeline:
     until_ps: int
 
     def job(self, descriptor: int) -> TimelineJob:
-        """As the model reads it; ``descriptor`` is the file's."""
+        """Return the job as the model reads it; ``descriptor`` is the file's."""
         output: OutputFile = {"fd": descriptor, "path": str(self.file)}
         return {"output": output, "from_ps": self.from_ps, "until_ps": self.until_ps}
 

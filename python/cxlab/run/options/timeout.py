@@ -1,4 +1,4 @@
-"""How long a run may take on this host: ``--timeout``."""
+"""Longest time that a run may take on this host: ``--timeout``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a run leaves: its folder, and its summary."""
+"""Results of a run: its folder, and its summary."""

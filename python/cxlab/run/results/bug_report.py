@@ -1,4 +1,5 @@
-"""What a maintainer needs to know of a run, in one archive, with nothing private in it unless the user asks.
+"""Packs what a maintainer needs to know of a run. The archive has nothing private in it unless the user
+asks.
 
 ::
 

@@ -1,4 +1,4 @@
-"""What a run was asked, read from its folder: config.json. `cxlab.run.results.summary` writes it."""
+"""Reads the configuration of a run from its folder: config.json. `cxlab.run.results.summary` writes it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Program(Struct, frozen=True):
 
 
 class Configuration(Struct, frozen=True):
-    """What is read of config.json."""
+    """Fields that are read of config.json."""
 
     program: Program
     placement: str

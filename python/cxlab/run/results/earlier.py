@@ -1,4 +1,4 @@
-"""How many instructions a program executed when it was run before: so a run can say how much of it is left.
+"""Finds how many instructions a program executed in an earlier run. So a run can say how much is left.
 
 An earlier run is one whose folder lies beside this run's, as all do in ``cxlab-runs``. It ran the same
 program file, arguments, input files and processors, from the same beginning to its own end. Machine,
@@ -23,7 +23,7 @@ MOST = 100
 
 
 class _Asked(Struct, frozen=True):
-    """What of config.json decides how many instructions a run has."""
+    """Fields of config.json that decide how many instructions a run has."""
 
     program: dict[str, Any]
     program_file: dict[str, Any] | None

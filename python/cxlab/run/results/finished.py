@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from cxlab import file_format
+from cxlab import file_format, model
 from cxlab.border import Part, RunResult
 from cxlab.run.errors import NoRun
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a run's folder holds."""
+    """Content of a run's folder."""
 
     folder: Path
     #: None: the run had no detail
@@ -44,6 +45,48 @@ class Finished:
             raise NoRun(f"{where} is of another CXLab ({error}); run the program again") from None
 
 
+class _Program(Struct, frozen=True):
+    argv: tuple[str, ...] = ()
+
+
+class _Head(Struct, frozen=True):
+    """Fields that a summary has beside the model's results."""
+
+    program: _Program = _Program()
+    machine: str = ""
+    #: as the command line has it
+    placement: str = ""
+    complete: bool = False
+    #: why the run ended early; None: it did not
+    reason: str | None = None
+    #: of the program; None: it was never started
+    exit_status: int | None = None
+
+
+class ReplayNames(Struct, frozen=True):
+    """Names that a replay's file has beside the model's results."""
+
+    machine: str
+    #: as the command line has it; None: the pages are where they were recorded
+    placement: str | None
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Content of the file of `cxlab replay --json`."""
+
+    result: RunResult
+    machine: str
+    placement: str | None
+
+
+def of_replay(file: Path) -> Replayed:
+    """Read the file of a replay that this CXLab has just made."""
+    document = json.loads(file.read_bytes())
+    names = msgspec.convert(document, type=ReplayNames)
+    return Replayed(model.run_result(document), names.machine, names.placement)
+
+
 def read(folder: Path) -> Finished:
     """Read a run's folder.
 
@@ -62,21 +105,20 @@ def of_summary(file: Path) -> Finished:
 
     """
     document = _summary(file)
-    result = None
-    if "simulated_seconds" in document:
-        try:
-            result = msgspec.convert(document, type=RunResult)
-        except msgspec.ValidationError as error:
-            raise NoRun(f"{file} is of another CXLab ({error}); run the program again") from None
+    try:
+        result = msgspec.convert(document, type=RunResult) if "simulated_seconds" in document else None
+        head = msgspec.convert(document, type=_Head)
+    except msgspec.ValidationError as error:
+        raise NoRun(f"{file} is of another CXLab ({error}); run the program again") from None
     return Finished(
         folder=file.parent,
         result=result,
-        program=tuple(document.get("program", {}).get("argv", ())),
-        machine=str(document.get("machine", "")),
-        placement=str(document.get("placement", "")),
-        complete=bool(document.get("complete", False)),
-        reason=document.get("reason"),
-        exit_status=document.get("exit_status"),
+        program=tuple(head.program.argv),
+        machine=head.machine,
+        placement=head.placement,
+        complete=head.complete,
+        reason=head.reason,
+        exit_status=head.exit_status,
     )
 
 

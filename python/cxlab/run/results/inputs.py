@@ -1,4 +1,4 @@
-"""What a run depended on beside its options: files by their content.
+"""Files that a run depended on beside its options, by their content.
 
 ::
 
@@ -32,14 +32,14 @@ def program_file(program: str, cwd: str, environment: Mapping[str, str]) -> dict
 
 
 def library_files(program: str, cwd: str, environment: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The same of each file that the program's loader reads before the program begins."""
+    """Return the hashes of files that the program's loader reads before the program begins."""
     path = find(program, cwd, environment)
     loaded = [] if path is None else libraries.loaded(str(path), environment)
     return [file for path in loaded if (file := _named(path, None)) is not None]
 
 
 def argument_files(arguments: Sequence[str], cwd: str) -> list[dict[str, Any]]:
-    """The same of each argument that is a file of this host."""
+    """Return the hash of each argument that is a file of this host."""
     paths = dict.fromkeys(os.path.realpath(os.path.join(cwd, text)) for text in arguments if _may_be(text))
     ours = (path for path in paths if os.path.isfile(path) and not path.startswith(GUEST_TREES))
     return [file for path in ours if (file := _named(path, MOST_BYTES)) is not None]

@@ -55,7 +55,7 @@ def loaded(program: str, environment: Mapping[str, str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Search:
-    """Where a program's environment has its files looked for."""
+    """Folders in which the loader looks for files, by the program's environment."""
 
     #: folders of LD_LIBRARY_PATH
     variable: Sequence[str]
@@ -85,7 +85,7 @@ class _Search:
                 yield library, (*asked.rpath, *inherited)
 
     def _interpreters(self, content: bytes) -> Iterator[str]:
-        """What a script names in its first line, and what env(1) finds for it."""
+        """Return the interpreter of a script's first line, and the program that env(1) finds for it."""
         words = [os.fsdecode(word) for word in content[2:256].split(b"\n")[0].split()]
         yield from words[:1]
         if len(words) > 1 and os.path.basename(words[0]) == "env":

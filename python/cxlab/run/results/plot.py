@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from cxlab.figure import COLOURS, drawn
+from cxlab.run.results import series as columns
+from cxlab.run.results.series import Series
 
-#: The column of committed instructions.
-INSTRUCTIONS = "instructions"
 #: Width and height [inch].
 SIZE = (7.2, 7.2)
 #: Line styles of the nodes in turn: colour is not all that tells them apart.
 STYLES = ("-", "--", ":", "-.")
-Series = Mapping[str, Sequence[float]]
 
 
 def over_time(path: Path, title: str, series: Series, nodes: Sequence[str], frequency_ghz: float) -> None:
     """Draw three panels above one axis of time; ``frequency_ghz`` is the cores'."""
-    milliseconds = [time * 1e3 for time in series["time_s"]]
+    ends = columns.ends_s(series)
+    milliseconds = [time * 1e3 for time in ends]
     with drawn(path, SIZE) as figure:
         ipc, bandwidth, latency = figure.subplots(3, sharex=True)
         ipc.set_title(title)
-        cycles = [busy * frequency_ghz for busy in series["busy_ns"]]
-        ipc.plot(milliseconds, ratios(series[INSTRUCTIONS], cycles), color=COLOURS[4])
+        cycles = [busy * frequency_ghz for busy in columns.busy_ns(series)]
+        ipc.plot(milliseconds, ratios(columns.instructions(series), cycles), color=COLOURS[4])
         ipc.set_ylabel("IPC")
-        spans = lengths(series["time_s"])
+        spans = lengths(ends)
         for number, node in enumerate(nodes):
             style = {"color": COLOURS[number % len(COLOURS)], "linestyle": STYLES[number % len(STYLES)]}
-            moved = [
-                a + b
-                for a, b in zip(series[f"{node}_read_bytes"], series[f"{node}_write_bytes"], strict=True)
-            ]
+            moved = columns.moved_bytes(series, node)
             bandwidth.plot(milliseconds, [rate / 1e9 for rate in ratios(moved, spans)], label=node, **style)
-            means = ratios(series[f"{node}_load_ns"], series[f"{node}_loads"])
+            means = ratios(columns.load_ns(series, node), columns.loads(series, node))
             latency.plot(milliseconds, means, label=node, **style)
         bandwidth.set_ylabel("bandwidth [GB/s]")
         latency.set_ylabel("latency of loads\nfrom address to data [ns]")

@@ -72,7 +72,7 @@ class RunDirectory:
 
     @property
     def config(self) -> Path:
-        """What was asked, resolved."""
+        """Resolved configuration."""
         return self.path / "config.json"
 
     @property
@@ -92,7 +92,7 @@ class RunDirectory:
 
     @property
     def profile(self) -> Path:
-        """What waits for memory; absent without --profile."""
+        """Profile of what waits for memory; absent without --profile."""
         return self.path / "profile.json"
 
     @property

@@ -1,7 +1,7 @@
 """The results of a run as a document (summary.json, ``--json FILE``), and its exit status.
 
 Beside the model's own part (``simulated_seconds``, ``instructions``, ``ipc``, ``nodes``, ``time``; absent
-with detail off) it says what ran, whether it ran to its end, and what that took on the host.
+with detail off) it has more. It says what ran, whether it ran to its end, and what that took on the host.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def cxlab_version() -> str:
 
 
 def config(request: Request, qemu_version: str) -> dict[str, Any]:
-    """What was asked, resolved: config.json."""
+    """Make the resolved configuration: config.json."""
     return {
         "program": _program(request),
         "program_file": _program_file(request),
@@ -134,7 +134,7 @@ def _files(request: Request) -> dict[str, list[dict[str, Any]]]:
 
 
 def _region(request: Request, region: guest.Region) -> dict[str, Any]:
-    """What Linux committed, by the node's name."""
+    """Return the regions that Linux committed, by the node's name."""
     window = request.topology.windows[region.window]
     node = request.machine.nodes[window.node].name
     managed = window.managed.value if region.mode == "ram" else None

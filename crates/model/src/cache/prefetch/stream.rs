@@ -1,4 +1,4 @@
-//! The L2 streamer: lines in a row within a page of 4 KiB, upwards or downwards, are run ahead of.
+//! The L2 streamer. It runs ahead of lines in a row within a page of 4 KiB, upwards or downwards.
 //!
 //! ```text
 //!   accesses     n  n+1  n+2        n+3        n+4    ...   the third in a row confirms; from then on each lets
@@ -6,9 +6,10 @@
 //!                                                           and to the end of the page
 //! ```
 //!
-//! Source: Intel 64 and IA-32 optimization manual (248966), "Data Prefetch to the L2 and Last Level Caches": 32 streams, one
-//! forward or backward stream a 4 KiB page, two requests on every look-up of L2, up to 20 lines ahead, always within the page.
-//! Not modelled: lines far ahead that come to the LLC alone; the manual prints no threshold for that.
+//! Source: Intel 64 and IA-32 optimization manual (248966), "Data Prefetch to the L2 and Last Level Caches". It has
+//! 32 streams, one forward or backward stream a 4 KiB page. Every look-up of L2 makes two requests, up to 20 lines
+//! ahead, always within the page. Not modelled: lines far ahead that come to the LLC alone; the manual prints no
+//! threshold for that.
 
 use super::Wanted;
 use crate::addr::{Hpa, LINES_PER_PAGE};

@@ -1,8 +1,8 @@
-//! The L1 stride prefetcher: a load instruction whose addresses are evenly spaced is asked for one step ahead.
+//! The L1 stride prefetcher. If the addresses of a load instruction are evenly spaced, it fetches one step ahead.
 //!
-//! Source: Intel 64 and IA-32 optimization manual (248966), "Data Prefetching to L1": the IP-based prefetcher keeps track of
-//! load instructions and detects strides of up to 2 KiB, forwards and backwards. Strides within a line ask for nothing: the
-//! streamer has those. Here the line comes to L2, not to L1.
+//! Source: Intel 64 and IA-32 optimization manual (248966), "Data Prefetching to L1". The IP-based prefetcher keeps
+//! track of load instructions. It detects strides of up to 2 KiB, forwards and backwards. It leaves strides within a
+//! line to the streamer. Here the line comes to L2, not to L1.
 
 use super::Wanted;
 use crate::addr::Hpa;

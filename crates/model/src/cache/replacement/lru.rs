@@ -1,4 +1,4 @@
-//! LRU: the line unused longest leaves. The row is kept in the order of use, used last first.
+//! LRU evicts the line that was unused longest. The row is kept in the order of use, the last used line first.
 
 use crate::cache::entry::Entry;
 

@@ -1,10 +1,11 @@
 //! QLRU: ages of two bits; a hit makes a line young, and the first old line leaves.
 //!
-//! QLRU_H00_M1_R0_U1 of nanoBench: a hit sets the line's age to 0 (H00), a new line has age 1 (M1), the first from the left of
-//! age 3 leaves (R0). If no line of a full set has age 3 after that, all but the line that was just used grow older by as much as
-//! the oldest of them lacks (U1). A cyclic walk over a little more than the cache keeps a part of its lines.
-//! Source: Abel and Reineke, nanoBench, ISPASS 2020, and uops.info/cache.html: L2 and L3 of Cannon Lake and Ice Lake. Not
-//! modelled: sets of the L3 that now and then insert at age 3, if that serves the sets that are compared better.
+//! This is QLRU_H00_M1_R0_U1 of nanoBench. A hit sets the line's age to 0 (H00). A new line has age 1 (M1). The first
+//! line of age 3 from the left leaves (R0). If no line of a full set has age 3 after that, all but the line just used
+//! grow older (U1). They grow by as much as the oldest of them lacks. A cyclic walk over a little more than the cache
+//! keeps a part of its lines. Source: Abel and Reineke, nanoBench, ISPASS 2020, and uops.info/cache.html: L2 and L3
+//! of Cannon Lake and Ice Lake. Not modelled: sets of the L3 that now and then insert at age 3, if that serves the
+//! sets that are compared better.
 
 use crate::cache::entry::Entry;
 

@@ -1,4 +1,4 @@
-//! SHiP-PC: SRRIP that learns, for each instruction, whether the lines that it brings are used again.
+//! SHiP-PC is SRRIP that learns, for each instruction, whether the lines that it brings are used again.
 //!
 //! ```text
 //!   instruction -- hash --> signature: 14 bits -- counter: 3 bits
@@ -8,9 +8,9 @@
 //!
 //! Victims and hits are those of SRRIP. A scan by one instruction therefore cannot push out what another one uses.
 //! Source: Wu, Jaleel, Hasenplaugh, Martonosi, Steely, Emer, MICRO 2011, section 3, DOI 10.1145/2155620.2155671.
-//! Assumptions, where the paper prints nothing: counters begin at 1, so an instruction is trusted until a line of it leaves
-//! unused; a line that no instruction brings is inserted as SRRIP does and teaches nothing; a write-back is no use.
-//! Not modelled: counters for each core, sampled sets.
+//! Three assumptions stand where the paper prints nothing. Counters begin at 1, so an instruction is trusted until
+//! one of its lines leaves unused. A line that no instruction brings is inserted as SRRIP does, and teaches nothing.
+//! A write-back is no use of a line. Not modelled: counters for each core, sampled sets.
 
 use std::num::NonZeroU16;
 
@@ -22,7 +22,7 @@ use crate::cache::reference::{ProgramCounter, Reference, ReferenceKind};
 const SIGNATURE_BITS: u32 = 14;
 /// The most that a counter of three bits holds.
 const MOST: u8 = 7;
-/// What a counter begins with.
+/// First value of a counter.
 const FIRST: u8 = 1;
 
 /// The hash of an instruction, plus 1.
@@ -39,7 +39,7 @@ impl Signature {
     }
 }
 
-/// What is remembered of a line.
+/// State that SHiP keeps of a line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Brought {
     /// the instruction that brought it, if one did
@@ -134,9 +134,10 @@ mod tests {
 
     #[test]
     fn a_scan_by_one_instruction_leaves_the_working_set_of_another() {
-        // Four ways, two lines in use (0 each). Under SRRIP a scan fills the two other ways, and each two of its lines
-        // let all others age by one: after the lines 2, 4 and 6 of the scan comes the third time, and line 7 takes a line in use.
-        // Under SHiP the first line of the scan that leaves unused makes all later ones leave first, at any length.
+        // Four ways, two lines in use (0 each). Under SRRIP a scan fills the two other ways, and each two of its
+        // lines let all others age by one. They age the third time after line 6 of the scan, and line 7 takes a line
+        // in use. Under SHiP the first line of the scan that leaves unused makes all later ones leave first, at any
+        // length.
         let survives = |policy, length: u64| {
             let mut tags = Tags::new(1, 4, policy);
             for number in [1, 2, 1, 2] {

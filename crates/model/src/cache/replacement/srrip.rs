@@ -1,9 +1,9 @@
-//! SRRIP: a line's next use is predicted as one of four distances; a line from far away leaves first.
+//! SRRIP predicts a line's next use as one of four distances. The line whose use is furthest away leaves first.
 //!
-//! Static re-reference interval prediction with hit priority and two bits: a new line is expected in a long time (2),
-//! a used one at once (0); the first from the left expected in the distant future (3) leaves, and while there is none
-//! all are expected later by one. A scan cannot push out what is in use.
-//! Source: Jaleel, Theobald, Steely, Emer, ISCA 2010, section 4.2, DOI 10.1145/1815961.1815971.
+//! This is static re-reference interval prediction with hit priority and two bits. A new line is expected in a long
+//! time (2), a used one at once (0). The first line from the left that is expected in the distant future (3) leaves.
+//! While there is none, all lines are expected later by one. A scan cannot push out what is in use. Source: Jaleel,
+//! Theobald, Steely, Emer, ISCA 2010, section 4.2, DOI 10.1145/1815961.1815971.
 
 use crate::cache::entry::Entry;
 

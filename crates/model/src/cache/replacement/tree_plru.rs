@@ -8,9 +8,9 @@
 //!       0   1   2   3
 //! ```
 //!
-//! Where the ways are no power of two (12, 15) the tree is that of the next power, and a half without ways is never
-//! taken. Source: Handy, The Cache Memory Book, 2nd edition, 1998; Al-Zoubi, Milenkovic, Milenkovic, ACM-SE 2004,
-//! DOI 10.1145/986537.986601.
+//! If the number of ways is no power of two (12, 15), the tree is that of the next power. A half without ways is
+//! never taken. Source: Handy, The Cache Memory Book, 2nd edition, 1998; Al-Zoubi, Milenkovic, Milenkovic, ACM-SE
+//! 2004, DOI 10.1145/986537.986601.
 
 /// Walk from the root to a leaf; `right` says the direction at (node, first way of the right half).
 #[inline]
@@ -35,7 +35,7 @@ pub fn used(tree: &mut u64, ways: usize, way: usize) {
     });
 }
 
-/// Where the bits lead.
+/// The way that the bits lead to.
 #[inline]
 pub fn victim(tree: u64, ways: usize) -> usize {
     walk(ways, |node, middle| middle < ways && tree >> node & 1 == 1)

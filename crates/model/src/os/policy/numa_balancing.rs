@@ -29,8 +29,8 @@ pub struct NumaBalancingSpec {
     pub rate_period: Time,
 }
 
-/// Marks of 256 MB in 1 s, as a rate: 65.5 pages of 4 KiB in 1 ms (numa_balancing_scan_size_mb, scan_period_min_ms);
-/// up to eight times as many are looked at (task_numa_work: virtpages).
+/// Marks 256 MB in 1 s, as a rate: 65.5 pages of 4 KiB in 1 ms (numa_balancing_scan_size_mb, scan_period_min_ms). It
+/// looks at up to eight times as many (task_numa_work: virtpages).
 pub(super) const SCAN: ScanSpec = ScanSpec { period: Time::from_ns(1_000_000), pages: 66, most_looks: 8 * 66 };
 
 impl NumaBalancingSpec {
@@ -80,7 +80,7 @@ impl NumaBalancing {
         self.threshold
     }
 
-    /// What becomes of a page at its hint fault.
+    /// Decides what becomes of a page at its hint fault.
     pub fn judge(&mut self, now: Time, fault: HintFault, stats: &mut OsStats) -> Verdict {
         let promote = Verdict { promote: Some(Reserve::HighWatermark), activate: false };
         // pgdat_free_space_enough: a sixteenth of the node beside the watermark (or 1 GB, which is more than these nodes).

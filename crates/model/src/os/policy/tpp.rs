@@ -38,7 +38,7 @@ impl Tpp {
         Tpp { spec, reclaiming: false }
     }
 
-    /// What becomes of a page at its hint fault.
+    /// Decides what becomes of a page at its hint fault.
     pub fn judge(&mut self, fault: HintFault, stats: &mut OsStats) -> Verdict {
         if fault.active {
             stats.candidates.increment();

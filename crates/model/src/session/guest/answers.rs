@@ -1,4 +1,4 @@
-//! Answers: what the guest has asked, what it is told, and what is deferred until another vCPU has told what it does next.
+//! Answers to the guest's questions. Some are deferred until another vCPU has told what it does next.
 
 use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::{Phase, Vcpu};

@@ -1,4 +1,5 @@
-//! Checks: a stream names vCPUs that there are and pages that it has told, and tells of no more time than a clock holds.
+//! Checks a stream. It may name only vCPUs that exist and pages that it has told, and no more time than a clock
+//! holds.
 
 use cxlab_access::record::MemoryAccess;
 use cxlab_access::{PageId, Record, Vcpu};

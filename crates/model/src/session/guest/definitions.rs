@@ -1,4 +1,4 @@
-//! Definitions: what a stream tells once, blocks with their code and pages with their walks.
+//! Definitions are what a stream tells once: blocks with their code, and pages with their walks.
 //!
 //! They come in the order of their ids, each before it is named.
 
@@ -63,7 +63,7 @@ impl<S: RecordSource> Guest<S> {
         Ok(())
     }
 
-    /// What the guest asks its disk for.
+    /// Takes a command of the guest to its disk.
     pub(super) fn define_command(&mut self, record: Record) -> Result<(), ModelError> {
         let payload = self.payload(record)?;
         let Record::Disk { number, write, from, .. } = record else { unreachable!("{record:?} asks for nothing") };

@@ -10,8 +10,8 @@ use crate::machine::Machine;
 use crate::summary::{Sampling, Summary, Windows};
 
 impl<S: RecordSource> Guest<S> {
-    /// The run told by its windows, and what is known of the sample; `None` of one that was followed in detail from its
-    /// beginning to its end.
+    /// Summary of the run by its windows, and what is known of the sample. `None` if the whole run was followed in
+    /// detail.
     pub fn sampled(&mut self, machine: &Machine) -> Option<(Summary, Sampling)> {
         let windows = self.windows.as_ref().filter(|_| self.warming.instructions != [0; 2])?;
         Some(windows.summary(machine, self.warming.instructions))

@@ -1,4 +1,4 @@
-//! Pages that others have replaced: the machine drops them when nothing names them any more.
+//! Tracks pages that others have replaced. The machine drops them when nothing names them any more.
 //!
 //! ```text
 //!   page 9 replaces page 4:  records read before may name 4 --used--> steps --dispatched--> rows --committed--> 4 is dropped
@@ -15,7 +15,7 @@ use crate::machine::Machine;
 /// Pages that are dropped at once.
 const BATCH: usize = 4096;
 
-/// How far a vCPU must come before it names none of a batch.
+/// Progress of a vCPU after which it names none of a batch.
 #[derive(Clone, Copy, Debug)]
 enum Until {
     /// its reader has used so many records

@@ -1,4 +1,5 @@
-//! Blocks of code that QEMU has thrown away: a guest that makes code without end leaves those that records may still name.
+//! Tracks blocks of code that QEMU has thrown away. Those that no record can name any more are dropped, so a guest
+//! that makes code without end needs no more memory.
 //!
 //! ```text
 //!   block 900 is the first since:  records read so far may name 0 to 899 --used--> all vCPUs are in 900 or later --> dropped
