@@ -20,6 +20,7 @@
 //! Not modelled: a root port or switch that carries traffic of several hosts.
 
 mod build;
+mod checked;
 mod decoder;
 mod device;
 pub mod device_cache;
@@ -36,6 +37,7 @@ use cxlab_kernel::statistic::Group;
 use cxlab_kernel::{Key, Slab, Time};
 
 use crate::addr::Dpa;
+use crate::check::LinkEvent;
 use crate::cxl::DevLoad;
 use crate::media::Memory;
 use crate::mem::{AccessKind, Driver, Extent, Media, Owner, Stage, Tag, Wake};
@@ -131,6 +133,8 @@ pub struct Fabric<M = Memory> {
     links: Vec<Link>,
     ways: Vec<Way>,
     flights: Slab<Flight>,
+    /// what happened on the links, if they are checked
+    log: Option<Vec<LinkEvent>>,
 }
 
 impl<M> Default for Fabric<M> {
@@ -145,6 +149,7 @@ impl<M> Default for Fabric<M> {
             links: Vec::new(),
             ways: Vec::new(),
             flights: Slab::new(),
+            log: None,
         }
     }
 }
@@ -203,6 +208,7 @@ impl<M: Media> Fabric<M> {
         let kind = flight.kind;
         let link = self.ways[usize::from(flight.way.0)].link(flight.links, direction);
         if self.links[usize::from(link)].lane(direction).credits.of(kind).enter(now, tag) {
+            self.note_taken(link, direction, kind, now);
             return self.transmit(now, now, link, direction, tag, driver);
         }
         match self.links[usize::from(link)].sender(direction) {
@@ -216,6 +222,7 @@ impl<M: Media> Fabric<M> {
     /// Credits of a link may be back.
     fn credit<D: Driver<Due>>(&mut self, now: Time, link: u16, direction: Direction, kind: AccessKind, driver: &mut D) {
         while let Some(tag) = self.links[usize::from(link)].lane(direction).credits.of(kind).admit(now) {
+            self.note_taken(link, direction, kind, now);
             let waited = now - self.flights[key(tag)].since;
             match self.links[usize::from(link)].sender(direction) {
                 Station::RootPort(port) => self.root_ports[usize::from(port)].stats.credit_wait.record(waited),
@@ -239,6 +246,9 @@ impl<M: Media> Fabric<M> {
     ) {
         let flight = &mut self.flights[key(tag)];
         let (sent, arrived) = self.links[usize::from(link)].send(ready, direction, flight.kind);
+        if let Some(log) = &mut self.log {
+            log.push(checked::sent(link, direction, flight.kind, tag, ready, sent));
+        }
         let stage = match direction {
             Direction::Out => {
                 flight.links += 1;
@@ -325,6 +335,9 @@ impl<M: Media> Fabric<M> {
             Station::RootPort(at) => {
                 let back = arrived + joint.credit;
                 joint.lane(direction).credits.of(kind).give_back(back);
+                if let Some(log) = &mut self.log {
+                    log.push(checked::returned(link, direction, kind, back));
+                }
                 let latency = joint.after_arrival(self.root_ports[usize::from(at)].latency, direction, kind);
                 self.arrive_home(now, arrived + latency, at, tag, driver);
             }
@@ -345,6 +358,9 @@ impl<M: Media> Fabric<M> {
         let joint = &mut self.links[usize::from(link)];
         let back = free + joint.credit;
         joint.lane(direction).credits.of(kind).give_back(back);
+        if let Some(log) = &mut self.log {
+            log.push(checked::returned(link, direction, kind, back));
+        }
         match joint.sender(direction) {
             Station::Device(device) => self.responses(now, device, kind, driver),
             _ => self.wake_credit(now, link, direction, kind, driver),
