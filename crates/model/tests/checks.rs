@@ -215,6 +215,11 @@ fn a_wire_that_is_faster_than_its_rate_is_found() {
     let seven = (0..7).map(|tag| sent(Toward::Device, Write, tag, 0, 20_000));
     seven.for_each(|event| links.take(event).unwrap());
     assert_eq!(rule(links.take(sent(Toward::Device, Write, 7, 0, 21_200))), fast);
+    // Trained to x4, a flit takes 4,250 ps.
+    let mut links = link();
+    links.trained(0, &Wires { lanes: 4, gt_s: 32, encoded: 128, credits: [[2, 2], [2, 2]] });
+    links.take(sent(Toward::Device, Read, 0, 0, 4_250)).unwrap();
+    assert_eq!(rule(links.take(sent(Toward::Host, Read, 0, 0, 2_125))), fast);
     // Slots that are not there, and data that nobody sent.
     let none = Slots::default();
     let three = Slots { flits: 1, headers: 1, data: 0, empty: 2 };
@@ -303,4 +308,13 @@ fn time_that_goes_back_is_found() {
     let broken = see(8).unwrap_err();
     assert_eq!((broken.rule.as_str(), broken.place.as_str()), ("time never goes back", "core 3"));
     assert_eq!(clock.seen(), 3);
+}
+
+#[test]
+fn chk_1_a_changed_line_that_is_dropped_is_not_found() {
+    let mut coherence = Coherence::default();
+    let mut see = |copies: &[Copy], known| coherence.transition(Time::ZERO, LINE, copies, Some(known));
+    see(&[copy(0, Modified)], Known::Owned(CoreId(0))).unwrap();
+    // Its contents were nowhere else, and nobody has written them.
+    see(&[], Known::Nobody).unwrap();
 }

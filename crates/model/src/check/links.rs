@@ -9,7 +9,7 @@
 //! A credit may be taken ahead of its time, so events wait here until no earlier one can come. A message leaves no earlier than
 //! from a wire that carries slots one by one, without flits: that bound needs nothing of the packer.
 //! It sees messages where they enter a link. It cannot see flits one by one: which slot of which flit a header has is not checked,
-//! nor the rate while a link runs narrower than it was built. Source: CXL 2.0, 4.2.2 (68 B flit of four slots), 4.2.5.
+//! nor that a link rests while it is trained anew. Source: CXL 2.0, 4.2.2 (68 B flit of four slots), 4.2.5.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -57,6 +57,14 @@ pub struct Wires {
     pub encoded: u64,
     /// credits of reads and of writes, towards the device and towards the host
     pub credits: [[u32; 2]; 2],
+}
+
+impl Wires {
+    /// How long a slot is on the wire [ps].
+    fn slot_ps(&self) -> f64 {
+        let bits = (FLIT_BITS * self.encoded) as f64 / 128.0;
+        bits * 1e3 / (self.lanes * self.gt_s) as f64 / FLIT_SLOTS as f64
+    }
 }
 
 /// What a wire has counted.
@@ -141,9 +149,8 @@ impl Links {
             changes: 0,
         };
         for (name, of) in links {
-            let bits = (FLIT_BITS * of.encoded) as f64 / 128.0;
-            let slot_ps = bits * 1e3 / (of.lanes * of.gt_s) as f64 / FLIT_SLOTS as f64;
-            let wire = Wire { slot_ps, sent_ps: 0.0, with_data: 0, counted_from: Slots::default(), flits: 0 };
+            let wire =
+                Wire { slot_ps: of.slot_ps(), sent_ps: 0.0, with_data: 0, counted_from: Slots::default(), flits: 0 };
             new.names.push(name);
             new.credits.push(of.credits.map(|kinds| kinds.map(|total| Credits { total, in_use: 0 })));
             new.wires.push([wire.clone(), wire]);
@@ -251,6 +258,11 @@ impl Links {
             }
         }
         Ok(())
+    }
+
+    /// A link has been trained anew, to these wires: what is taken from here on was sent on them.
+    pub fn trained(&mut self, link: u16, to: &Wires) {
+        self.wires[usize::from(link)].iter_mut().for_each(|wire| wire.slot_ps = to.slot_ps());
     }
 
     /// What the wires have counted, both directions of each link, after all of their messages were taken.

@@ -15,7 +15,7 @@ use super::event::Event;
 use super::shared::Shared;
 use super::{Machine, time_went_on};
 use crate::addr::Hpa;
-use crate::check::{Broken, Checked, Clock, Coherence, Copy, Known, LinkEvent, Links};
+use crate::check::{Broken, Checked, Clock, Coherence, Copy, Known, LinkEvent, Links, Wires};
 use crate::core::Core;
 use crate::error::ModelError;
 use crate::home::{self, Presence};
@@ -284,11 +284,19 @@ impl Machine {
             return Err(error(broken));
         }
         checks.look(now, &mut self.shared, &self.cores).map_err(error)?;
-        let Event::Home(home::Event::Home(key) | home::Event::Entered(key) | home::Event::Fill(key)) = event else {
-            return Ok(());
-        };
-        let line = self.shared.home.requests_mut()[key].line;
-        self.shared.touch(line);
+        match event {
+            Event::Home(home::Event::Home(key) | home::Event::Entered(key) | home::Event::Fill(key)) => {
+                let line = self.shared.home.requests_mut()[key].line;
+                self.shared.touch(line);
+            }
+            Event::Retrain(way, lanes, rate) => {
+                checks.logs(now, &mut self.shared).map_err(error)?;
+                let link = self.shared.fabric.links_of(way)[0];
+                let built = self.shared.fabric.wires()[usize::from(link)];
+                checks.links.trained(link, &Wires { lanes: lanes.count(), gt_s: rate.gt_s(), ..built });
+            }
+            _ => {}
+        }
         Ok(())
     }
 
