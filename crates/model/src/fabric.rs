@@ -208,7 +208,6 @@ impl<M: Media> Fabric<M> {
         let kind = flight.kind;
         let link = self.ways[usize::from(flight.way.0)].link(flight.links, direction);
         if self.links[usize::from(link)].lane(direction).credits.of(kind).enter(now, tag) {
-            self.note_taken(link, direction, kind, now);
             return self.transmit(now, now, link, direction, tag, driver);
         }
         match self.links[usize::from(link)].sender(direction) {
@@ -222,7 +221,6 @@ impl<M: Media> Fabric<M> {
     /// Credits of a link may be back.
     fn credit<D: Driver<Due>>(&mut self, now: Time, link: u16, direction: Direction, kind: AccessKind, driver: &mut D) {
         while let Some(tag) = self.links[usize::from(link)].lane(direction).credits.of(kind).admit(now) {
-            self.note_taken(link, direction, kind, now);
             let waited = now - self.flights[key(tag)].since;
             match self.links[usize::from(link)].sender(direction) {
                 Station::RootPort(port) => self.root_ports[usize::from(port)].stats.credit_wait.record(waited),
@@ -245,10 +243,8 @@ impl<M: Media> Fabric<M> {
         driver: &mut D,
     ) {
         let flight = &mut self.flights[key(tag)];
-        let (sent, arrived) = self.links[usize::from(link)].send(ready, direction, flight.kind);
-        if let Some(log) = &mut self.log {
-            log.push(checked::sent(link, direction, flight.kind, tag, ready, sent));
-        }
+        let kind = flight.kind;
+        let (sent, arrived) = self.links[usize::from(link)].send(ready, direction, kind);
         let stage = match direction {
             Direction::Out => {
                 flight.links += 1;
@@ -259,6 +255,9 @@ impl<M: Media> Fabric<M> {
                 Stage::link_s2m(flight.links)
             }
         };
+        if self.log.is_some() {
+            self.note_sent(link, direction, kind, tag, (ready, sent));
+        }
         self.sent(now, sent, link, direction, tag, driver);
         let flight = &mut self.flights[key(tag)];
         flight.reached = arrived;
@@ -335,10 +334,10 @@ impl<M: Media> Fabric<M> {
             Station::RootPort(at) => {
                 let back = arrived + joint.credit;
                 joint.lane(direction).credits.of(kind).give_back(back);
-                if let Some(log) = &mut self.log {
-                    log.push(checked::returned(link, direction, kind, back));
-                }
                 let latency = joint.after_arrival(self.root_ports[usize::from(at)].latency, direction, kind);
+                if self.log.is_some() {
+                    self.note_returned(link, direction, kind, back);
+                }
                 self.arrive_home(now, arrived + latency, at, tag, driver);
             }
             Station::DeviceCache(_) | Station::Media(_) => unreachable!("a memory is behind no link"),
@@ -358,10 +357,11 @@ impl<M: Media> Fabric<M> {
         let joint = &mut self.links[usize::from(link)];
         let back = free + joint.credit;
         joint.lane(direction).credits.of(kind).give_back(back);
-        if let Some(log) = &mut self.log {
-            log.push(checked::returned(link, direction, kind, back));
+        let sender = joint.sender(direction);
+        if self.log.is_some() {
+            self.note_returned(link, direction, kind, back);
         }
-        match joint.sender(direction) {
+        match sender {
             Station::Device(device) => self.responses(now, device, kind, driver),
             _ => self.wake_credit(now, link, direction, kind, driver),
         }

@@ -152,10 +152,8 @@ fn a_link_is_followed_from_a_request_to_its_answer_and_its_credits() {
     let (out, back) = (lane(Toward::Device, Read), lane(Toward::Host, Read));
     let at = Time::from_ps;
     for event in [
-        LinkEvent::Took { lane: out, at: at(0) },
         sent(Toward::Device, Read, 7, 0, 2_125),
         LinkEvent::Returned { lane: out, at: at(9_000) },
-        LinkEvent::Took { lane: back, at: at(50_000) },
         sent(Toward::Host, Read, 7, 50_000, 54_250),
         LinkEvent::Returned { lane: back, at: at(60_000) },
     ] {
@@ -175,15 +173,14 @@ fn a_link_is_followed_from_a_request_to_its_answer_and_its_credits() {
 #[test]
 fn what_no_link_can_do_is_found() {
     let at = Time::from_ps;
-    let took = |links: &mut Links, when| links.take(LinkEvent::Took { lane: lane(Toward::Device, Read), at: at(when) });
     // Three with two credits, of which one is back too late.
     let mut links = link();
-    (0..3).for_each(|when| took(&mut links, when).unwrap());
+    (0..3).for_each(|tag| links.take(sent(Toward::Device, Read, tag, u64::from(tag), 9_000)).unwrap());
     links.take(LinkEvent::Returned { lane: lane(Toward::Device, Read), at: at(3) }).unwrap();
     assert_eq!(rule(links.settle(Time::MAX)), "a message is sent only with a credit");
     // A credit of reads is none of writes.
     let mut links = link();
-    took(&mut links, 0).unwrap();
+    links.take(sent(Toward::Device, Read, 0, 0, 9_000)).unwrap();
     links.take(LinkEvent::Returned { lane: lane(Toward::Device, Write), at: at(3) }).unwrap();
     assert_eq!(rule(links.settle(Time::MAX)), "a credit comes back once");
     let mut links = link();

@@ -1,12 +1,12 @@
 //! CXL links: credits and slots are conserved, each request has one answer, and no wire is faster than its rate.
 //!
 //! ```text
-//!   Took, Returned --in the order of their times--> in use: 0 to total, and 0 at the end
+//!   Sent takes a credit, Returned gives it back --in the order of their times--> in use: 0 to total, and 0 at the end
 //!   Sent towards the device --awaits--> Sent towards the host, of the same kind, once
 //!   slots counted by the wire = 4 x its flits; of them data = 4 x the messages with data that were sent
 //! ```
 //!
-//! A credit may be taken ahead of its time, so events wait here until no earlier one can come. A message leaves no earlier than
+//! A message has its credit when it is ready for the wire. Times are known ahead, so events wait here until no earlier one can come. A message leaves no earlier than
 //! from a wire that carries slots one by one, without flits: that bound needs nothing of the packer.
 //! It sees messages where they enter a link. It cannot see flits one by one: which slot of which flit a header has is not checked,
 //! nor that a link rests while it is trained anew. Source: CXL 2.0, 4.2.2 (68 B flit of four slots), 4.2.5.
@@ -39,11 +39,9 @@ pub struct Lane {
 /// What happened on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// a message has a credit from `at` on
-    Took { lane: Lane, at: Time },
     /// the credit is back at its sender at `at`
     Returned { lane: Lane, at: Time },
-    /// a message that was ready has left
+    /// a message that was ready, and so had its credit, has left at `sent`
     Sent { lane: Lane, tag: Tag, ready: Time, sent: Time },
 }
 
@@ -183,9 +181,9 @@ impl Links {
             self.to_come.push(Reverse(ToCome { at, change, link, toward, writes: kind == AccessKind::Write }));
         };
         match event {
-            LinkEvent::Took { lane, at } => later(lane, at, Change::Took),
             LinkEvent::Returned { lane, at } => later(lane, at, Change::Returned),
             LinkEvent::Sent { lane, tag, ready, sent } => {
+                later(lane, ready, Change::Took);
                 self.messages += 1;
                 self.answers(lane, tag, sent)?;
                 self.rate(lane, ready, sent)?;

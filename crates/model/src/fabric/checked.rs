@@ -53,22 +53,32 @@ impl<M> Fabric<M> {
         &self.ways[usize::from(way.0)].links
     }
 
-    #[inline]
-    pub(super) fn note_taken(&mut self, link: u16, direction: Direction, kind: AccessKind, at: Time) {
+    fn note(&mut self, event: LinkEvent) {
         if let Some(log) = &mut self.log {
-            log.push(LinkEvent::Took { lane: lane(link, direction, kind), at });
+            log.push(event);
         }
     }
-}
 
-/// A credit is back at its sender at `at`.
-pub(super) fn returned(link: u16, direction: Direction, kind: AccessKind, at: Time) -> LinkEvent {
-    LinkEvent::Returned { lane: lane(link, direction, kind), at }
-}
+    /// A credit is back at its sender at `at`. Out of line, as is the other note: a run that is not checked has none.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_returned(&mut self, link: u16, direction: Direction, kind: AccessKind, at: Time) {
+        self.note(LinkEvent::Returned { lane: lane(link, direction, kind), at });
+    }
 
-/// A message that was ready has left.
-pub(super) fn sent(link: u16, direction: Direction, kind: AccessKind, tag: Tag, ready: Time, sent: Time) -> LinkEvent {
-    LinkEvent::Sent { lane: lane(link, direction, kind), tag, ready, sent }
+    /// A message was ready for the wire, and has left.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_sent(
+        &mut self,
+        link: u16,
+        direction: Direction,
+        kind: AccessKind,
+        tag: Tag,
+        (ready, sent): (Time, Time),
+    ) {
+        self.note(LinkEvent::Sent { lane: lane(link, direction, kind), tag, ready, sent });
+    }
 }
 
 fn lane(link: u16, direction: Direction, kind: AccessKind) -> Lane {

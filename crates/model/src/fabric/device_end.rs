@@ -100,7 +100,6 @@ impl<M: Media> Fabric<M> {
         let (latency, link) = (device.latency, usize::from(*link));
         let ready = now + latency;
         while let Some((tag, credit)) = self.links[link].lane(Direction::Back).credits.of(kind).admit_ahead(ready) {
-            self.note_taken(link as u16, Direction::Back, kind, credit);
             if credit > ready {
                 driver.wake(credit - latency, Due::At(Station::Device(at), Wake::Back(tag)));
             } else {
