@@ -1,4 +1,7 @@
-"""``--check``: results stay the same, and what was checked is said. Each rule is broken in crates/model/tests/checks.rs."""
+"""``--check``: results stay the same, and what was checked is said.
+
+Each rule is broken in crates/model/tests/checks.rs and in crates/model/src/machine/checks/tests.rs.
+"""
 
 from __future__ import annotations
 

@@ -11,6 +11,6 @@ OPTION: Option[bool] = Option(
     "flits, TLBs, time. A broken rule ends the command. Several times slower; results stay the same.  "
     "[default: off]",
     {"is_flag": True},
-    effect=lambda checked, _context: Effect(model={"check": checked}),
+    effect=lambda checked, _context: Effect(model={"check": True}) if checked else Effect(),
     needs_detail=True,
 )
