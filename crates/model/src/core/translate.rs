@@ -143,6 +143,15 @@ impl Translation {
         Some((mapping, entries))
     }
 
+    /// A TLB serves an access, in a run that is checked; `now` is how the tables map its page.
+    #[cold]
+    #[inline(never)]
+    fn served(&mut self, access: LineAccess, page: Page, now: Option<Mapping>, at: Time) {
+        if let Some(checked) = &mut self.checked {
+            checked.served(page, access.address.get(), now, at);
+        }
+    }
+
     /// The walker that is free first.
     fn take_walker(&mut self) -> Option<Time> {
         let first = (0..self.idle.len()).min_by_key(|walker| self.idle[*walker])?;
@@ -228,8 +237,8 @@ impl Core {
         let Some(page) = access.page else { return Ok(Some(at)) };
         match self.translation.tlb.first(page, access.store) {
             Some(since) => {
-                if let Some(checked) = &mut self.translation.checked {
-                    checked.served(page, access.address.get(), uncore.mapping(page.id), at);
+                if self.translation.checked.is_some() {
+                    self.translation.served(access, page, uncore.mapping(page.id), at);
                 }
                 Ok(Some(at.max(since)))
             }
@@ -257,8 +266,8 @@ impl Core {
         }
         if let Some((since, scope)) = translation.tlb.second(page) {
             translation.stats.second_hits.increment();
-            if let Some(checked) = &mut translation.checked {
-                checked.served(page, access.address.get(), uncore.mapping(page.id), at);
+            if translation.checked.is_some() {
+                translation.served(access, page, uncore.mapping(page.id), at);
             }
             let known = at.max(since) + translation.second;
             translation.tlb.promote(page, scope, access.store, known);

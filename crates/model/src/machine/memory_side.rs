@@ -9,7 +9,7 @@
 use cxlab_kernel::{EventQueue, Key, Slab, Time};
 
 use super::event::Event;
-use super::shared::Shared;
+use super::shared::{Shared, note};
 use crate::addr::Hpa;
 use crate::cache::Snoop;
 use crate::core::Core;
@@ -42,7 +42,7 @@ impl home::Around for Around<'_> {
 
     fn snoop(&mut self, core: CoreId, line: Hpa, left: Snoop) -> Option<bool> {
         if let Some(lines) = self.touched {
-            lines.push(line);
+            note(lines, line);
         }
         self.cores[usize::from(core.0)].snoop(line, left)
     }

@@ -30,9 +30,16 @@ impl Shared {
     #[inline]
     pub(super) fn touch(&mut self, line: Hpa) {
         if let Some(lines) = &mut self.touched {
-            lines.push(line);
+            note(lines, line);
         }
     }
+}
+
+/// Out of line: a run that is not checked notes nothing.
+#[cold]
+#[inline(never)]
+pub(super) fn note(lines: &mut Vec<Hpa>, line: Hpa) {
+    lines.push(line);
 }
 
 impl Uncore for Shared {
