@@ -243,13 +243,13 @@ impl Links {
             self.changes += 1;
             let credits = &mut self.credits[usize::from(link)][toward as usize][usize::from(writes)];
             let Credits { total, in_use } = *credits;
-            let what = format!("{in_use} of {total} credits of {kind:?} messages were in use");
+            let what = || format!("{in_use} of {total} credits of {kind:?} messages were in use");
             match change {
                 Change::Took if in_use == total => {
-                    return Err(self.broken("a message is sent only with a credit", lane, at, what));
+                    return Err(self.broken("a message is sent only with a credit", lane, at, what()));
                 }
                 Change::Returned if in_use == 0 => {
-                    return Err(self.broken("a credit comes back once", lane, at, what));
+                    return Err(self.broken("a credit comes back once", lane, at, what()));
                 }
                 Change::Took => credits.in_use += 1,
                 Change::Returned => credits.in_use -= 1,
