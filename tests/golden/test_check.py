@@ -25,17 +25,19 @@ def cxlab(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def document(*arguments: str) -> dict[str, Any]:
-    done = cxlab(*arguments, "--json", "-")
+def document(folder: Path, *arguments: str) -> dict[str, Any]:
+    file = folder / "results.json"
+    done = cxlab(*arguments, "--json", str(file))
     assert done.returncode == 0, done.stderr
-    read: dict[str, Any] = json.loads(done.stdout)
+    read: dict[str, Any] = json.loads(file.read_bytes())
     return read
 
 
 @pytest.mark.parametrize("name", ["device", "lock4", "sampled"])
-def test_a_replay_with_checks_has_the_same_results(name: str) -> None:
+def test_a_replay_with_checks_has_the_same_results(name: str, tmp_path: Path) -> None:
     trace = str(TRACES / f"{name}.trace")
-    without, with_checks = document("replay", trace), document("replay", trace, "--check")
+    without = document(tmp_path, "replay", trace)
+    with_checks = document(tmp_path, "replay", trace, "--check")
     counts = with_checks.pop("checked")
     assert "checked" not in without
     assert without == with_checks
@@ -58,8 +60,8 @@ def test_the_summary_of_a_replay_says_what_was_checked() -> None:
     assert "0 violations; there were no flash operations" in said
 
 
-def test_a_bench_with_checks_has_the_same_points() -> None:
-    without, with_checks = document(*BENCH), document(*BENCH, "--check")
+def test_a_bench_with_checks_has_the_same_points(tmp_path: Path) -> None:
+    without, with_checks = document(tmp_path, *BENCH), document(tmp_path, *BENCH, "--check")
     (point,) = with_checks["points"]
     assert point.pop("checked")["cxl_credits"] > 0
     assert without == with_checks
@@ -69,7 +71,7 @@ def test_a_bench_with_checks_has_the_same_points() -> None:
 def test_this_host_is_not_checked() -> None:
     done = cxlab("bench", "latency", "--host", "--check")
     assert done.returncode != 0
-    assert "--check checks the simulator" in " ".join(done.stderr.split())
+    assert "--check: checks the simulator" in " ".join(done.stderr.split())
 
 
 def test_counts_of_points_are_added_up() -> None:
