@@ -96,6 +96,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "addr error fact",
         "cache translation mem document",
         "request cxl media",
+        "check",
         "drive feed fabric",
         "core home",
         "config",

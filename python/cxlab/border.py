@@ -38,6 +38,8 @@ class BenchPoint(Struct, frozen=True, omit_defaults=True):
     loads: int
     nodes: dict[str, NodePoint]
     socket_link: SocketLinkPoint | None
+    #: what was checked, if anything was; a broken rule is an error
+    checked: Checked | None = None
 
 
 class CacheFigures(Struct, frozen=True, omit_defaults=True):
@@ -65,6 +67,29 @@ class CaptionOutcome(Struct, frozen=True, omit_defaults=True):
 
     executions: list[CaptionExecution]
     model: Any
+
+
+class Checked(Struct, frozen=True, omit_defaults=True):
+    """How often each kind of thing was checked in a run that broke no rule."""
+
+    #: DRAM commands held to JEDEC's timing and to the state of rows
+    dram_commands: int
+    #: flash operations held to the order of programs, reads and erases
+    flash_operations: int
+    #: events of a line after which all private caches and the snoop filter were compared
+    coherence_transitions: int
+    #: lines compared in walks over all private caches
+    cached_lines: int
+    #: CXL messages matched with their answers and held to the rate of their link
+    cxl_messages: int
+    #: CXL link credits taken or given back
+    cxl_credits: int
+    #: 68 B flits whose slots were counted again
+    cxl_flits: int
+    #: translations of TLBs compared with the page tables
+    translations: int
+    #: times that were compared with the time before, component by component
+    times: int
 
 
 class CoreSummary(Struct, frozen=True, omit_defaults=True):
@@ -346,6 +371,8 @@ class RunResult(Struct, frozen=True, omit_defaults=True):
     #: answers that the guest was given, compared with the recorded ones; absent where they may differ in
     #: number
     answers_compared: int | None = None
+    #: what was checked, if anything was; a broken rule is an error
+    checked: Checked | None = None
 
 
 class Sampling(Struct, frozen=True, omit_defaults=True):
@@ -512,6 +539,8 @@ class BenchJob(TypedDict):
     #: bytes of all buffers together, over those of the device's cache; as the work has them where it is not
     #: said
     of_cache: NotRequired[float | None]
+    #: have what the parts of the machine do checked
+    check: NotRequired[bool]
     seed: int
 
 
@@ -597,6 +626,8 @@ class LiveJob(TypedDict):
     profile: NotRequired[OutputFile | None]
     #: descriptor of the counters' port, inherited, if the guest has one
     counters_fd: NotRequired[int | None]
+    #: have what the parts do checked
+    check: NotRequired[bool]
 
 
 class MempolicyBindFields(TypedDict):
@@ -763,6 +794,8 @@ class ReplayJob(TypedDict):
     #: what waits for memory, by instruction and data
     profile: NotRequired[OutputFile | None]
     progress: NotRequired[ProgressPipe | None]
+    #: have what the parts do checked
+    check: NotRequired[bool]
 
 
 class Retraining(TypedDict):

@@ -22,7 +22,7 @@ class Format(StrEnum):
 
     BENCH = "cxlab-bench 1"
     CALIBRATION = "cxlab-calibration 1"
-    CHECKPOINT = "cxlab-checkpoint 1"
+    CHECKPOINT = "cxlab-checkpoint 2"
     COMPARISON = "cxlab-comparison 1"
     CONFIG = "cxlab-config 1"
     EXPERIMENT = "cxlab-experiment 1"

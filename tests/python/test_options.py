@@ -38,14 +38,17 @@ def test_no_option_is_declared_twice() -> None:
 
 def test_each_effect_reaches_the_process_it_concerns() -> None:
     effect = table.effect(
-        given("--poison", "cxl=64M", "--retrain", "cxl=x8,16GT/s", "--tiering", "10", "--skew", "1us"),
+        given(
+            "--poison", "cxl=64M", "--retrain", "cxl=x8,16GT/s", "--tiering", "10", "--skew", "1us", "--check"
+        ),
         CONTEXT,
     )
     assert set(effect.plugin) == {"poison=0:67108864", "skew=1000000"}
     # The host is Intel's, and Linux survives a machine check of an Intel server.
     assert effect.processor == ()
     assert effect.guest == {"tiering": {"scan_period_ms": 10}, "from_output": None, "to_output": None}
-    assert effect.model == {"retrainings": [{"node": 1, "at": "0 ns", "lanes": "x8", "rate": "16 GT/s"}]}
+    retraining = {"node": 1, "at": "0 ns", "lanes": "x8", "rate": "16 GT/s"}
+    assert effect.model == {"retrainings": [retraining], "check": True}
     assert effect.config["skew_ns"] == 1000 and effect.config["poison"][0]["offset"] == 64 << 20
     assert "every 10 ms" in effect.moved_note
 

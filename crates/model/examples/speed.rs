@@ -173,6 +173,7 @@ fn machine(requests: u64) -> u64 {
             pages,
             page_tables,
             of_cache: None,
+            check: false,
             seed,
         };
         let point = bench::run(&job).expect("a shipped machine with such a node");

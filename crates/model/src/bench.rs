@@ -98,6 +98,9 @@ pub fn run(job: &Job) -> Result<Point, ModelError> {
     let mut threads: Threads = threads.into_iter().map(|thread| thread.within(space.clone())).collect();
     let mut machine = Machine::new(spec, threads.len() as u16, &frames.ranges())?;
     machine.set_page_tables(space.tables);
+    if job.check {
+        machine.keep_checks();
+    }
     if working_set.is_some() {
         warm_device_caches(&mut machine, &threads);
     }
@@ -110,7 +113,8 @@ pub fn run(job: &Job) -> Result<Point, ModelError> {
             steady(&mut machine, &mut threads, span)?
         }
     };
-    Ok(Point::of(job, &machine, &threads, &shares, moved))
+    let point = Point::of(job, &machine, &threads, &shares, moved);
+    Ok(Point { checked: machine.finish_checks()?, ..point })
 }
 
 /// Program of each core.

@@ -36,6 +36,11 @@ pub enum ModelError {
          the figures of this run would be wrong; report a bug of CXLab"
     )]
     TimeWentBack { what: &'static str, had_come: Time, came: Time, count: u64 },
+    #[error(
+        "RUN008: a rule is broken at {at} in {place}: {rule} ({what}); the figures of this run would be wrong; \
+         run `cxlab report-bug RUN` and report a bug of CXLab"
+    )]
+    BrokenRule { rule: String, place: String, at: Time, what: String },
     #[error(transparent)]
     Trace(#[from] TraceError),
 }

@@ -20,6 +20,7 @@
 //! Not modelled: a root port or switch that carries traffic of several hosts.
 
 mod build;
+mod checked;
 mod decoder;
 mod device;
 pub mod device_cache;
@@ -36,6 +37,7 @@ use cxlab_kernel::statistic::Group;
 use cxlab_kernel::{Key, Slab, Time};
 
 use crate::addr::Dpa;
+use crate::check::LinkEvent;
 use crate::cxl::DevLoad;
 use crate::media::Memory;
 use crate::mem::{AccessKind, Driver, Extent, Media, Owner, Stage, Tag, Wake};
@@ -131,6 +133,8 @@ pub struct Fabric<M = Memory> {
     links: Vec<Link>,
     ways: Vec<Way>,
     flights: Slab<Flight>,
+    /// what happened on the links, if they are checked
+    log: Option<Vec<LinkEvent>>,
 }
 
 impl<M> Default for Fabric<M> {
@@ -145,6 +149,7 @@ impl<M> Default for Fabric<M> {
             links: Vec::new(),
             ways: Vec::new(),
             flights: Slab::new(),
+            log: None,
         }
     }
 }
@@ -238,7 +243,8 @@ impl<M: Media> Fabric<M> {
         driver: &mut D,
     ) {
         let flight = &mut self.flights[key(tag)];
-        let (sent, arrived) = self.links[usize::from(link)].send(ready, direction, flight.kind);
+        let kind = flight.kind;
+        let (sent, arrived) = self.links[usize::from(link)].send(ready, direction, kind);
         let stage = match direction {
             Direction::Out => {
                 flight.links += 1;
@@ -249,6 +255,9 @@ impl<M: Media> Fabric<M> {
                 Stage::link_s2m(flight.links)
             }
         };
+        if self.log.is_some() {
+            self.note_sent(link, direction, kind, tag, (ready, sent));
+        }
         self.sent(now, sent, link, direction, tag, driver);
         let flight = &mut self.flights[key(tag)];
         flight.reached = arrived;
@@ -326,6 +335,9 @@ impl<M: Media> Fabric<M> {
                 let back = arrived + joint.credit;
                 joint.lane(direction).credits.of(kind).give_back(back);
                 let latency = joint.after_arrival(self.root_ports[usize::from(at)].latency, direction, kind);
+                if self.log.is_some() {
+                    self.note_returned(link, direction, kind, back);
+                }
                 self.arrive_home(now, arrived + latency, at, tag, driver);
             }
             Station::DeviceCache(_) | Station::Media(_) => unreachable!("a memory is behind no link"),
@@ -345,7 +357,11 @@ impl<M: Media> Fabric<M> {
         let joint = &mut self.links[usize::from(link)];
         let back = free + joint.credit;
         joint.lane(direction).credits.of(kind).give_back(back);
-        match joint.sender(direction) {
+        let sender = joint.sender(direction);
+        if self.log.is_some() {
+            self.note_returned(link, direction, kind, back);
+        }
+        match sender {
             Station::Device(device) => self.responses(now, device, kind, driver),
             _ => self.wake_credit(now, link, direction, kind, driver),
         }

@@ -8,6 +8,7 @@
 //!   config                                                  what a machine file says
 //!   core  home                                              the two ends of the mesh
 //!   feed  fabric  drive                                     instructions; ways from a home agent to a memory; an SSD
+//!   check                                                   rules of standards, for runs that are checked
 //!   request  cxl  media                                     a line on its way; links; what stores the bytes
 //!   cache  translation  mem  document                       who holds a line, a page; accesses and stages; files of facts
 //!   addr  error  fact                                       what all others are written in
@@ -19,6 +20,7 @@ pub mod addr;
 pub mod apps;
 pub mod bench;
 pub mod cache;
+pub mod check;
 pub mod config;
 pub mod core;
 pub mod cxl;

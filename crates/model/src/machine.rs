@@ -12,6 +12,7 @@
 //! Not modelled: cores of the other socket.
 
 mod build;
+mod checks;
 mod core_loads;
 mod event;
 mod memory_side;
@@ -68,6 +69,10 @@ pub struct Machine {
     until: Option<Time>,
     /// what is shown of a window of time, if somebody asked
     timeline: Option<Box<Timeline>>,
+    /// what is checked, if somebody asked
+    checks: Option<Box<checks::Checks>>,
+    /// there is a timeline, or there are checks
+    watched: bool,
     /// the loads of each core that reached a memory: how many, and where their time went
     loads: Vec<CoreLoads>,
     /// a page that a warming access named, and that is not there
@@ -135,10 +140,10 @@ impl Machine {
         let loads = vec![CoreLoads::default(); cores.len()];
         let tables = PageTables::Told(FxHashMap::default());
         let drive = spec.drive.as_ref().map(Drive::new).transpose().map_err(|error| inconsistent(error.to_string()))?;
-        let shared = Shared { queue: EventQueue::new(), home, fabric, tables, drive };
+        let shared = Shared { queue: EventQueue::new(), home, fabric, tables, drive, touched: None };
         let ready = (0..cores.len()).collect();
-        let (since, until, timeline, missing_page) = (Time::ZERO, None, None, None);
-        Ok(Machine { cores, pauses, ready, since, until, timeline, loads, missing_page, shared, spec })
+        let (since, until, timeline, checks, watched, missing_page) = (Time::ZERO, None, None, None, false, None);
+        Ok(Machine { cores, pauses, ready, since, until, timeline, checks, watched, loads, missing_page, shared, spec })
     }
 
     /// The guest has asked its disk: the drive will know this number.
@@ -292,8 +297,8 @@ impl Machine {
     #[inline]
     fn next_event(&mut self) -> Result<(), ModelError> {
         let Some((now, event)) = self.shared.queue.pop() else { return Err(self.deadlock()) };
-        if let Some(timeline) = &mut self.timeline {
-            timeline.look(now, &self.cores, &self.shared);
+        if self.watched {
+            self.watch(now, event)?;
         }
         match event {
             Event::Resume(core) => self.ready.push_back(usize::from(core.0)),
@@ -321,8 +326,18 @@ impl Machine {
         Ok(())
     }
 
+    /// The machine before an event happens, for those who asked to see it.
+    #[cold]
+    fn watch(&mut self, now: Time, event: Event) -> Result<(), ModelError> {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.look(now, &self.cores, &self.shared);
+        }
+        self.check(now, event)
+    }
+
     /// Let statistics of cores, nodes, ports and links begin here.
     pub fn clear_stats(&mut self, now: Time) {
+        self.check_before_clear(now);
         self.since = now;
         self.loads.fill(CoreLoads::default());
         self.cores.iter_mut().for_each(Core::clear_stats);
@@ -332,6 +347,7 @@ impl Machine {
         if let Some(drive) = &mut self.shared.drive {
             drive.clear_stats();
         }
+        self.check_after_clear();
     }
 
     fn fill(&mut self, now: Time, key: RequestKey) -> Result<usize, ModelError> {

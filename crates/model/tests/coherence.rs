@@ -235,7 +235,9 @@ fn flat_machine(cores: u16) -> (Machine, MachineSpec) {
     let mut spec = MachineSpec::load("8468v-asic").unwrap();
     (spec.host.mesh.hop_across.value, spec.host.mesh.hop_along.value) = (Time::ZERO, Time::ZERO);
     let range = |node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node };
-    (Machine::new(spec.clone(), cores, &[range(0), range(1)]).unwrap(), spec)
+    let mut machine = Machine::new(spec.clone(), cores, &[range(0), range(1)]).unwrap();
+    machine.keep_checks();
+    (machine, spec)
 }
 
 #[test]
@@ -329,6 +331,7 @@ proptest! {
             .collect();
         machine.run(&mut feeds, |_| Ok(())).unwrap();
         machine.drain(&mut feeds).unwrap();
+        machine.finish_checks().unwrap();
         for line in 0..6 {
             let line = Hpa::new(line % 2 * GIB + line * 64);
             let states: Vec<_> = machine.cores().iter().filter_map(|core| core.state(line)).collect();

@@ -20,7 +20,9 @@ fn machine(ways: u8, granularity: u64) -> Machine {
     let spec = quiet("8468v-asic");
     let dram = AddressRange { start: 0, length: GIB, node: 0 };
     let region = Region { node: 1, base: WINDOW, size: GIB, granularity, targets: (0..ways).collect() };
-    Machine::with_regions(spec, 1, &[dram], &[region]).unwrap()
+    let mut machine = Machine::with_regions(spec, 1, &[dram], &[region]).unwrap();
+    machine.keep_checks();
+    machine
 }
 
 fn reads(machine: &Machine) -> Vec<u64> {

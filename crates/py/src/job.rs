@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use cxlab_access::{Consumer, Peer, Ring, Schedule};
 use cxlab_kernel::Time;
+use cxlab_model::check::Checked;
 use cxlab_model::home::{AddressRange, Region};
 use cxlab_model::machine::{Retraining, Timeline};
 use cxlab_model::session::{Answers, Guest, Live, PageMap, Placed, Policy, RecordSource, Replay, Sampled};
@@ -55,6 +56,9 @@ pub struct LiveJob {
     profile: Option<Output>,
     /// descriptor of the counters' port, inherited, if the guest has one
     counters_fd: Option<i32>,
+    /// have what the parts do checked
+    #[serde(default)]
+    check: bool,
 }
 
 /// Which instructions of a replayed trace are followed in detail.
@@ -164,6 +168,9 @@ pub struct ReplayJob {
     profile: Option<Output>,
     #[serde(default)]
     progress: Option<ProgressPipe>,
+    /// have what the parts do checked
+    #[serde(default)]
+    check: bool,
 }
 
 /// What the model says of a run.
@@ -186,6 +193,9 @@ pub struct RunResult {
     /// answers that the guest was given, compared with the recorded ones; absent where they may differ in number
     #[serde(skip_serializing_if = "Option::is_none")]
     answers_compared: Option<u64>,
+    /// what was checked, if anything was; a broken rule is an error
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checked: Option<Checked>,
 }
 
 impl RunResult {
@@ -195,7 +205,8 @@ impl RunResult {
             Some((summary, sampling)) => (summary, Some(sampling)),
             None => (Summary::of(machine), None),
         };
-        RunResult { summary, complete, sampling, series: None, statistics: None, answers_compared: None }
+        let (series, statistics, answers_compared, checked) = (None, None, None, None);
+        RunResult { summary, complete, sampling, series, statistics, answers_compared, checked }
     }
 
     fn to_json(&self) -> String {
@@ -230,6 +241,9 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     let guest = unsafe { Peer::inherited(job.qemu_fd) };
     let spec = MachineSpec::load_with(&job.machine, &job.set)?;
     let mut machine = Machine::with_regions(spec, job.cpus, &ranges(&job.nodes), &job.regions)?;
+    if job.check {
+        machine.keep_checks();
+    }
     job.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     let timeline = job.timeline;
     timeline.iter().try_for_each(|window| window.keep(&mut machine))?;
@@ -267,6 +281,7 @@ pub fn simulate(job: &str) -> Result<String, ModelError> {
     let mut whole = RunResult::of(sampled, &machine, !cut_short);
     whole.series = Some(series.to_json());
     whole.statistics = Some(Part::tree(&machine));
+    whole.checked = machine.finish_checks()?;
     Ok(whole.to_json())
 }
 
@@ -319,6 +334,9 @@ fn replay_on<S: RecordSource>(
     job: &ReplayJob,
 ) -> Result<(S, RunResult), ModelError> {
     let mut machine = Machine::with_regions(spec, recorded.cpus, &ranges(&recorded.nodes), &recorded.regions)?;
+    if job.check {
+        machine.keep_checks();
+    }
     recorded.retrainings.iter().try_for_each(|retraining| machine.retrain(*retraining))?;
     job.timeline.iter().try_for_each(|window| window.keep(&mut machine))?;
     if job.profile.is_some() {
@@ -345,6 +363,7 @@ fn replay_on<S: RecordSource>(
     job.timeline.iter().try_for_each(|window| window.write(&machine))?;
     let mut whole = RunResult::of(sampled, &machine, true);
     whole.statistics = Some(Part::tree(&machine));
+    whole.checked = machine.finish_checks()?;
     Ok((guest.into_source(), whole))
 }
 

@@ -139,6 +139,8 @@ class Workload:
     prefetch: bool | None = None
     #: bytes of all buffers over those of the device's cache; ``None`` where buffers have their own size
     of_cache: float | None = None
+    #: what the machine's parts do is checked
+    check: bool = False
 
     def job(self, delay: int) -> BenchJob:
         """The model's job for one delay [core cycles]."""
@@ -168,6 +170,8 @@ class Workload:
             "prefetch": self.prefetch,
             "seed": SEED,
         }
+        if self.check:
+            job["check"] = True
         return job if self.of_cache is None else {**job, "of_cache": self.of_cache}
 
     def settings(self) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from cxlab.cli.bench_options import (
     threads_option,
     where,
 )
-from cxlab.cli.bench_points import each, finish, measured, of_cache, show_spread
+from cxlab.cli.bench_points import each, finish, measured, of_cache, show_checked, show_spread
 from cxlab.cli.output_file import plot_option
 from cxlab.error import Code, InputError
 from cxlab.file_format import Format
@@ -276,6 +276,7 @@ def mess(where: Where, threads: int, mixes: str, store: Store, isa: Isa, drawn: 
         click.echo(f"\n{where.machine}, {where.placement}, {outcome.workload.mix} {store}")
         click.echo("\n".join(result.mlc_lines(outcome)))
         show_spread(outcome, where.seeds)
+    show_checked(points)
     if drawn.plot_file is not None:
         lines = [plot.of(outcome, str(outcome.workload.mix)) for outcome in outcomes]
         title = f"{where.machine}, {where.placement}: {threads} threads, reads to writes"

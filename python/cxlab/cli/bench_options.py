@@ -23,6 +23,7 @@ from cxlab.cli.machine_option import machine_option
 from cxlab.cli.option_group import grouped, taken
 from cxlab.cli.output_file import json_option, plot_option
 from cxlab.error import Code, InputError
+from cxlab.run.options import checks
 
 F = TypeVar("F", bound=Callable[..., Any])
 PLACEMENT = ("node", "interleave", "weighted_interleave")
@@ -37,11 +38,12 @@ class Where:
     #: of the cores; as the host file has them where it is ``None``
     prefetch: bool | None
     seeds: int
+    check: bool
     json_file: Path | None
 
     def workload(self, threads: int = 0) -> Workload:
         """Load threads on this memory."""
-        return Workload(self.machine, self.placement, threads, prefetch=self.prefetch)
+        return Workload(self.machine, self.placement, threads, prefetch=self.prefetch, check=self.check)
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,10 @@ def where(command: F) -> F:
 
     @functools.wraps(command)
     def run(host: bool, **given: Any) -> Any:
+        if host and given.pop("check"):
+            raise InputError(
+                Code.BENCH, "--check", "checks the simulator, and this host is none", "--host without --check"
+            )
         if host and given.pop("seeds") != 1:
             raise InputError(
                 Code.BENCH, "--seeds", "this host's accesses are not drawn", "--seeds without --host"
@@ -138,6 +144,7 @@ def where(command: F) -> F:
                 help="Number of seeds. Each draws its own order of accesses; the table shows the "
                 "spread.  Example: 8",
             ),
+            click.option(checks.OPTION.flag, help=checks.OPTION.help, **checks.OPTION.settings),
             json_option,
         )
     ):

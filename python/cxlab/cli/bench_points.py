@@ -11,7 +11,8 @@ import click
 from cxlab.bench import result, sweep
 from cxlab.bench.request import Workload
 from cxlab.bench.result import Result
-from cxlab.border import BenchJob, Work
+from cxlab.border import BenchJob, BenchPoint, Work
+from cxlab.cli import checked
 from cxlab.cli.bench_options import Where
 from cxlab.file_format import Format
 from cxlab.output import console, write_json
@@ -37,6 +38,13 @@ def show_spread(outcome: Result, seeds: int) -> None:
         click.echo("one draw of the accesses (seed 1): --seeds N shows the spread", err=True)
 
 
+def show_checked(points: Sequence[BenchPoint]) -> None:
+    """Show what --check has checked, if it was given; of several seeds, the first one's."""
+    found = [point.checked for point in points if point.checked is not None]
+    if found:
+        console().print(f"checked: {checked.sentence(checked.total(found))}", soft_wrap=False)
+
+
 def of_cache(bench: str, workload: Workload, ratios: Sequence[float], where: Where) -> Result:
     """A point for each ratio of the buffers to the device's cache, shown with what the cache did."""
     jobs = [replace(workload, of_cache=ratio).job(0) for ratio in ratios]
@@ -48,6 +56,7 @@ def of_cache(bench: str, workload: Workload, ratios: Sequence[float], where: Whe
 def finish(outcome: Result, where: Where) -> None:
     """Write what was asked for."""
     show_spread(outcome, where.seeds)
+    show_checked(outcome.points)
     if where.json_file is not None:
         write_json(where.json_file, outcome.document(), Format.BENCH)
 

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from cxlab import model, output
 from cxlab.border import NodeSummary, RunResult, Sampling
-from cxlab.cli import statistics
+from cxlab.cli import checked, statistics
 from cxlab.compare import parts
 from cxlab.compare.load_latency import MEMORY_LATENCY, WAIT_IN_CORE, memory_latency_ns, wait_in_core_ns
 from cxlab.sampled import UNTOLD, Term, told
@@ -211,8 +211,10 @@ def show(console: Console, title: str, result: RunResult, *, everything: bool) -
     width = output.width(console)
     if not everything:
         console.print(brief(result, width), end="")
+        console.print(_checked(result, width), end="")
         return
     console.print(program(result, width), end="")
+    console.print(_checked(result, width), end="")
     console.print(nodes(result), soft_wrap=False, width=width)
     if result.statistics is not None:
         for line in statistics.lines(result.statistics, width):
@@ -229,6 +231,13 @@ def brief(result: RunResult, width: int = output.WIDE) -> Text:
     for name, node in _nodes_of(result).items():
         lines.append(_node_line(f"node {name}", BANDWIDTH.cell(node) or "idle", _load(node)))
     return _aligned(lines, width)
+
+
+def _checked(result: RunResult, width: int) -> Text:
+    """What --check has checked, if it was given."""
+    if result.checked is None:
+        return Text()
+    return _aligned([("checked", "", checked.sentence(result.checked))], width)
 
 
 def _ipc(result: RunResult) -> str:

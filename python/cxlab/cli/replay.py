@@ -18,6 +18,7 @@ from cxlab.run.host import replay
 from cxlab.run.host.progress import Progress
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.run.options import (
+    checks,
     confinement,
     detail,
     files,
@@ -54,6 +55,7 @@ from cxlab.run.options.option import Given
         timeline.TIMELINE,
         timeline.WINDOW,
         profile.TO_FILE,
+        checks.OPTION,
         detail.STATS,
     ),
 )
@@ -81,6 +83,7 @@ def command(trace: Path, **values: Any) -> int:
                 sample=sampled,
                 placement=None if placed is None else placed[1],
                 profile=given[profile.TO_FILE],
+                check=given[checks.OPTION],
             )
         except Interrupted as interrupted:
             return 128 + interrupted.number

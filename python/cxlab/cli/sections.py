@@ -9,6 +9,7 @@ import click
 from cxlab.run.options import (
     boot,
     bounds,
+    checks,
     confinement,
     cxl,
     detail,
@@ -70,6 +71,7 @@ SECTIONS: dict[str, tuple[Option[Any], ...]] = {
         files.OVERWRITE,
         files.JSON,
         detail.STATS,
+        checks.OPTION,
         plot.OPTION,
         profile.OPTION,
         timeline.TIMELINE,

@@ -37,6 +37,9 @@ pub struct Job {
     /// bytes of all buffers together, over those of the device's cache; as the work has them where it is not said
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_cache: Option<f64>,
+    /// have what the parts of the machine do checked
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check: bool,
     pub seed: u64,
 }
 

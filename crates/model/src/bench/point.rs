@@ -12,6 +12,7 @@ use super::embedding::Embedding;
 use super::job::{Job, Work};
 use super::kernels::{Memo, Thread, Walk};
 use crate::addr::LINE_BYTES;
+use crate::check::Checked;
 use crate::home::StageTimes;
 use crate::machine::{Machine, PortStats};
 use crate::mem::Stage;
@@ -48,6 +49,9 @@ pub struct Point {
     pub loads: u64,
     pub nodes: BTreeMap<String, NodePoint>,
     pub socket_link: Option<SocketLinkPoint>,
+    /// what was checked, if anything was; a broken rule is an error
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checked: Option<Checked>,
 }
 
 /// A node that has moved lines.
@@ -116,6 +120,7 @@ impl Point {
                 back_utilisation: link.back_busy.sum().as_seconds() / elapsed.as_seconds(),
                 snoop_filter_full_events: link.snoop_filter_full.get(),
             }),
+            checked: None,
         };
         match job.work {
             Work::LoadedLatency { .. } => point.bandwidth_mb_s = rate(moved),

@@ -55,6 +55,11 @@ impl Entry {
         self.0 >> LINE == line.line_number() + 1
     }
 
+    /// Whose copy it is, if the way is not empty.
+    pub fn line(self) -> Option<Hpa> {
+        (!self.is_empty()).then(|| Hpa::new(((self.0 >> LINE) - 1) * LINE_BYTES))
+    }
+
     #[inline]
     pub fn state(self) -> LineState {
         match self.0 & (CHANGED | SHARED) {
@@ -87,7 +92,6 @@ impl Entry {
 
     /// Victim that leaves if this way is taken.
     pub fn victim(self) -> Option<Victim> {
-        let line = || Hpa::new(((self.0 >> LINE) - 1) * LINE_BYTES);
-        (!self.is_empty()).then(|| Victim { line: line(), changed: self.state() == LineState::Modified })
+        self.line().map(|line| Victim { line, changed: self.state() == LineState::Modified })
     }
 }

@@ -123,6 +123,18 @@ impl Private {
         Some(if above == Some(LineState::Modified) { LineState::Modified } else { below })
     }
 
+    /// The copies of a line in L1 and in L2; nothing is remembered of the look.
+    #[must_use]
+    pub fn copies(&self, line: Hpa) -> [Option<LineState>; 2] {
+        let (set1, set2) = self.sets(line);
+        [self.l1.peek(set1, line), self.l2.peek(set2, line)].map(|entry| entry.map(super::entry::Entry::state))
+    }
+
+    /// All lines of L1, and all of L2.
+    pub fn lines(&self) -> [Vec<(Hpa, LineState)>; 2] {
+        [&self.l1, &self.l2].map(|tags| tags.lines().collect())
+    }
+
     /// Whether L2 has the line; nothing is remembered of the look.
     #[inline]
     pub fn holds(&self, line: Hpa) -> bool {

@@ -72,6 +72,11 @@ impl Tags {
         Some(entry)
     }
 
+    /// All lines held, and their states.
+    pub fn lines(&self) -> impl Iterator<Item = (Hpa, LineState)> {
+        self.rows.iter().filter_map(|entry| Some((entry.line()?, entry.state())))
+    }
+
     /// Lines held.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -73,6 +73,16 @@ impl Core {
         self.caches.state(line)
     }
 
+    /// Its copies of a line in L1 and L2, for the checker.
+    pub(crate) fn copies(&self, line: Hpa) -> [Option<LineState>; 2] {
+        self.caches.copies(line)
+    }
+
+    /// All lines of L1, and all of L2, for the checker.
+    pub(crate) fn cached_lines(&self) -> [Vec<(Hpa, LineState)>; 2] {
+        self.caches.lines()
+    }
+
     /// The home agent asks for the line: whether it was changed here; `None` if it is not here.
     pub(crate) fn snoop(&mut self, line: Hpa, left: Snoop) -> Option<bool> {
         self.stats.snoops.increment();

@@ -16,10 +16,11 @@ use cxlab_kernel::{Time, statistics};
 use super::window::{Waiter, Waiters};
 use super::{Core, CoreParts, Uncore};
 use crate::addr::Hpa;
+use crate::check::Translations;
 use crate::error::ModelError;
 use crate::feed::LineAccess;
 use crate::request::Op;
-use crate::translation::{Forget, Mapping, Page, Scope, Tlb};
+use crate::translation::{Forget, Mapping, Page, PageId, Scope, Tlb};
 
 statistics! {
     /// What a core's translation tells.
@@ -88,6 +89,8 @@ pub struct Translation {
     /// used again when over
     walks: Vec<Walk>,
     queue: VecDeque<usize>,
+    /// compares what is served, in a run that is checked
+    checked: Option<Box<Translations>>,
     pub stats: TranslationStats,
 }
 
@@ -99,6 +102,7 @@ impl Translation {
             idle: vec![Time::ZERO; *parts.tlb.walkers as usize],
             walks: Vec::new(),
             queue: VecDeque::new(),
+            checked: None,
             stats: TranslationStats::default(),
         }
     }
@@ -107,6 +111,9 @@ impl Translation {
     pub fn forget(&mut self, forget: Forget) {
         self.stats.invalidations.increment();
         self.tlb.forget(forget);
+        if let Some(checked) = &mut self.checked {
+            checked.forget(forget);
+        }
     }
 
     /// An access finds its page, as if at `at`: the entries of the page tables that it reads for it, if any.
@@ -130,7 +137,19 @@ impl Translation {
             self.tlb.has_read(&mapping, read);
         }
         self.tlb.fill(page, Scope::of(&mapping), store, at);
+        if let Some(checked) = &mut self.checked {
+            checked.walk_ended(page, &mapping);
+        }
         Some((mapping, entries))
+    }
+
+    /// A TLB serves an access, in a run that is checked; `now` is how the tables map its page.
+    #[cold]
+    #[inline(never)]
+    fn served(&mut self, access: LineAccess, page: Page, now: Option<Mapping>, at: Time) {
+        if let Some(checked) = &mut self.checked {
+            checked.served(page, access.address.get(), now, at);
+        }
     }
 
     /// The walker that is free first.
@@ -163,6 +182,9 @@ impl Translation {
         let Walk { page, ref mapping, store, asked, ref mut state, .. } = self.walks[place];
         *state = State::Over;
         self.tlb.fill(page, Scope::of(mapping), store, at);
+        if let Some(checked) = &mut self.checked {
+            checked.walk_ended(page, mapping);
+        }
         self.stats.walk_latency.record(at - asked);
     }
 }
@@ -178,6 +200,23 @@ impl Core {
     #[must_use]
     pub fn committed(&self) -> u64 {
         self.window.committed()
+    }
+
+    /// Compare what the TLBs serve from here on, while they know no page.
+    pub(crate) fn check_translations(&mut self) {
+        self.translation.checked = Some(Box::new(Translations::new(format!("core {}", self.id.0))));
+    }
+
+    /// What has been compared, in a run that is checked.
+    pub(crate) fn checked_translations(&self) -> Option<&Translations> {
+        self.translation.checked.as_deref()
+    }
+
+    /// The tables have replaced these pages.
+    pub(crate) fn pages_replaced(&mut self, pages: &[PageId]) {
+        if let Some(checked) = &mut self.translation.checked {
+            checked.replaced(pages);
+        }
     }
 
     /// What translation has done.
@@ -197,7 +236,12 @@ impl Core {
     ) -> Result<Option<Time>, ModelError> {
         let Some(page) = access.page else { return Ok(Some(at)) };
         match self.translation.tlb.first(page, access.store) {
-            Some(since) => Ok(Some(at.max(since))),
+            Some(since) => {
+                if self.translation.checked.is_some() {
+                    self.translation.served(access, page, uncore.mapping(page.id), at);
+                }
+                Ok(Some(at.max(since)))
+            }
             None => self.translate_further(access, page, at, then, uncore),
         }
     }
@@ -222,6 +266,9 @@ impl Core {
         }
         if let Some((since, scope)) = translation.tlb.second(page) {
             translation.stats.second_hits.increment();
+            if translation.checked.is_some() {
+                translation.served(access, page, uncore.mapping(page.id), at);
+            }
             let known = at.max(since) + translation.second;
             translation.tlb.promote(page, scope, access.store, known);
             return Ok(Some(known));

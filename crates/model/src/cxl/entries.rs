@@ -163,6 +163,11 @@ impl Gate {
         self.entries.used() + self.waiting.len() as u32
     }
 
+    /// Entries in all.
+    pub fn total(&self) -> u32 {
+        self.entries.total
+    }
+
     pub fn occupied(&self, now: Time) -> Occupied {
         Occupied { used: self.entries.used_at(now), waiting: self.waiting.len() as u32 }
     }

@@ -11,7 +11,7 @@
 
 use cxlab_kernel::Time;
 
-use super::{Answer, Around, Ask, Asked, Cores, Event, Home, Queue, Source};
+use super::{Answer, Around, Ask, Asked, Cores, Event, Home, Presence, Queue, SnoopFilter, Source};
 use crate::addr::Hpa;
 use crate::cache::{LineState, SliceId, Snoop, Victim};
 use crate::request::{CoreId, Op, RequestKey};
@@ -84,6 +84,18 @@ impl Home {
             self.requests[next].behind = None;
             queue.schedule(now, Event::Home(next));
         }
+    }
+
+    /// Who has a line, as the filter knows; `None` without a filter.
+    #[must_use]
+    pub fn presence(&self, line: Hpa) -> Option<Presence> {
+        self.filter.as_ref().map(|filter| filter.presence(line))
+    }
+
+    /// Lines that the filter knows; `None` without a filter.
+    #[must_use]
+    pub fn known_lines(&self) -> Option<usize> {
+        self.filter.as_ref().map(SnoopFilter::len)
     }
 
     /// A copy has left a core's caches.

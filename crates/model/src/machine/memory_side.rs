@@ -9,7 +9,7 @@
 use cxlab_kernel::{EventQueue, Key, Slab, Time};
 
 use super::event::Event;
-use super::shared::Shared;
+use super::shared::{Shared, note};
 use crate::addr::Hpa;
 use crate::cache::Snoop;
 use crate::core::Core;
@@ -24,6 +24,8 @@ pub(super) struct Around<'a> {
     queue: &'a mut EventQueue<Event>,
     fabric: &'a mut Fabric,
     cores: &'a mut [Core],
+    /// where lines that are snooped are noted, in a run that is checked
+    touched: &'a mut Option<Vec<Hpa>>,
 }
 
 impl home::Queue for Around<'_> {
@@ -39,6 +41,9 @@ impl home::Around for Around<'_> {
     }
 
     fn snoop(&mut self, core: CoreId, line: Hpa, left: Snoop) -> Option<bool> {
+        if let Some(lines) = self.touched {
+            note(lines, line);
+        }
         self.cores[usize::from(core.0)].snoop(line, left)
     }
 }
@@ -98,8 +103,8 @@ impl drive::Around for AtDrive<'_> {
 impl Shared {
     /// The home agents, and what is around them.
     pub(super) fn at_home<'a>(&'a mut self, cores: &'a mut [Core]) -> (&'a mut Home, Around<'a>) {
-        let Shared { queue, home, fabric, .. } = self;
-        (home, Around { queue, fabric, cores })
+        let Shared { queue, home, fabric, touched, .. } = self;
+        (home, Around { queue, fabric, cores, touched })
     }
 
     /// The drive goes on. The lines that memory has anew.

@@ -28,6 +28,7 @@ impl Machine {
         for page in pages {
             told.remove(page);
         }
+        self.check_replaced(pages);
     }
 
     /// Pages told by the guest that cores may ask for.

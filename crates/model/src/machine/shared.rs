@@ -21,6 +21,25 @@ pub(crate) struct Shared {
     pub(super) tables: PageTables,
     /// under the guest's disk
     pub(super) drive: Option<Drive>,
+    /// lines that something has happened to and that are not yet compared, in a run that is checked
+    pub(super) touched: Option<Vec<Hpa>>,
+}
+
+impl Shared {
+    /// Something has happened to a line, which is of interest only in a run that is checked.
+    #[inline]
+    pub(super) fn touch(&mut self, line: Hpa) {
+        if let Some(lines) = &mut self.touched {
+            note(lines, line);
+        }
+    }
+}
+
+/// Out of line: a run that is not checked notes nothing.
+#[cold]
+#[inline(never)]
+pub(super) fn note(lines: &mut Vec<Hpa>, line: Hpa) {
+    lines.push(line);
 }
 
 impl Uncore for Shared {
@@ -70,6 +89,7 @@ impl Uncore for Shared {
     }
 
     fn victim(&mut self, core: CoreId, victim: Victim, at: Time) {
+        self.touch(victim.line);
         self.home.left(victim.line, core);
         self.home.fill_llc(victim, core, at, &mut self.queue);
     }

@@ -106,6 +106,7 @@ impl Machine {
     /// Keep what happens in a window of time.
     pub fn keep_timeline(&mut self, timeline: Timeline) {
         self.timeline = Some(Box::new(timeline));
+        self.watched = true;
     }
 
     /// Keep a profile of each core.

@@ -86,6 +86,7 @@ impl Machine {
 
     /// The line leaves every cache: whether it was changed in one.
     pub(super) fn forget(&mut self, line: Hpa) -> bool {
+        self.shared.touch(line);
         let home = &mut self.shared.home;
         let mut changed = false;
         for (number, core) in self.cores.iter_mut().enumerate() {
@@ -140,13 +141,16 @@ impl Machine {
         let (id, now) = (by.core, self.shared.queue.now());
         let (home, mut around) = self.shared.at_home(&mut self.cores);
         let state = home.claim(line, id, store, now, &mut around);
+        self.shared.touch(line);
         if let Some(victim) = self.cores[usize::from(id.0)].warm(line, state, by) {
+            self.shared.touch(victim.line);
             let home = &mut self.shared.home;
             home.left(victim.line, id);
             if let Some(written) = home.take_in(victim, id) {
                 self.warm_device_cache(written, true);
             }
         }
+        self.check_warmed();
     }
 
     /// A branch of `core` went there.

@@ -145,6 +145,13 @@ impl Flash {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// A checker of the log, which begins before the first operation.
+    #[must_use]
+    pub fn checker(&self) -> checker::Checker {
+        let full = self.dies.first().map_or(0, |die| die.ftl.full_blocks());
+        checker::Checker::new(self.geometry.stripes, full)
+    }
+
     /// A die, and what it needs of the drive.
     fn die(&mut self, number: u32) -> (&mut Die, Drive<'_>) {
         let Flash { geometry, times, dies, buses, stats, log } = self;

@@ -8,6 +8,7 @@
 
 use cxlab_kernel::{EventQueue, Server, Stream, Time};
 use cxlab_model::addr::Dpa;
+use cxlab_model::check::Links;
 use cxlab_model::config;
 use cxlab_model::cxl::{CxlError, Lanes, LinkRate};
 use cxlab_model::fabric::{Due, ExpanderSpec, ExpanderStats, Fabric, Occupancy, SwitchSpec, WayId};
@@ -181,11 +182,16 @@ impl Order {
     }
 }
 
+/// Tests check what the links do. `examples/speed.rs` measures the same bench without.
+const CHECKED: bool = cfg!(test);
+
 pub struct Bench {
     pub path: Path,
     pub machine: Machine,
     /// media answers at multiples of this only, so that responses are ready together
     pub align_media: Option<Time>,
+    /// holds all that the links do to its rules
+    links: Links,
 }
 
 impl Bench {
@@ -199,7 +205,13 @@ impl Bench {
         let errors = Stream::new(1, "flit errors");
         let way = fabric.add_expander(spec, switches, Store::new(media), errors);
         let way = way.unwrap_or_else(|error| panic!("{error}"));
-        Bench { path: Path { fabric, way }, machine: Machine::default(), align_media: None }
+        let links =
+            fabric.wires().into_iter().enumerate().map(|(link, wires)| (format!("link {link}"), wires)).collect();
+        if CHECKED {
+            fabric.keep_link_log();
+        }
+        let (machine, align_media, links) = (Machine::default(), None, Links::new(links));
+        Bench { path: Path { fabric, way }, machine, align_media, links }
     }
 
     /// One access on a path at rest.
@@ -231,6 +243,7 @@ impl Bench {
             let now = self.machine.queue.now();
             look(now, self.path.occupancy(now));
         }
+        self.check_at_rest();
         self.machine.lives.take().expect("lives are kept")
     }
 
@@ -266,7 +279,30 @@ impl Bench {
                 self.arrive(now, tag, kind);
             }
         }
+        self.check_at_rest();
         Run { accesses: done, events, ..run }
+    }
+
+    /// What the links have done since the last look breaks no rule.
+    fn check(&mut self, now: Time) {
+        if !CHECKED {
+            return;
+        }
+        let fabric = &mut self.path.fabric;
+        let events = fabric.take_link_log();
+        let checked = events.into_iter().try_for_each(|event| self.links.take(event));
+        checked.and_then(|()| self.links.settle(now)).unwrap_or_else(|broken| panic!("{broken:?}"));
+    }
+
+    /// Nothing is under way.
+    fn check_at_rest(&mut self) {
+        if !CHECKED {
+            return;
+        }
+        self.check(Time::MAX);
+        let now = self.machine.queue.now();
+        let counted = self.links.slots(now, &self.path.fabric.slots());
+        counted.and_then(|()| self.links.at_rest(now)).unwrap_or_else(|broken| panic!("{broken:?}"));
     }
 
     fn arrive(&mut self, now: Time, tag: Tag, kind: AccessKind) {
@@ -279,6 +315,7 @@ impl Bench {
     /// Take one event; an access that is done with it, if one is.
     fn step(&mut self) -> Option<(Time, Tag)> {
         let (now, event) = self.machine.queue.pop()?;
+        self.check(now);
         match event {
             Event::Arrive(kind, tag) => self.arrive(now, tag, kind),
             Event::Fabric(due) => self.path.fabric.wake(now, due, &mut self.machine),

@@ -141,11 +141,13 @@ pub fn quiet(name: &str) -> MachineSpec {
     spec
 }
 
-/// As [`machine`], of a description, with prefetchers as it has them.
+/// As [`machine`], of a description, with prefetchers as it has them. What its parts do is checked.
 pub fn machine_of(spec: MachineSpec) -> Machine {
     let range = |node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node };
     let ranges: Vec<_> = (0..spec.nodes.len() as u16).map(range).collect();
-    Machine::new(spec, 1, &ranges).unwrap_or_else(|error| panic!("{error}"))
+    let mut machine = Machine::new(spec, 1, &ranges).unwrap_or_else(|error| panic!("{error}"));
+    machine.keep_checks();
+    machine
 }
 
 /// Run the script with a settle at its end: the machine, and the time of each settle.

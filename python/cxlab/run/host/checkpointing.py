@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import time
 from contextlib import ExitStack
@@ -27,7 +28,7 @@ from cxlab.run.host.jail import Confinement
 from cxlab.run.host.ports import ControlPort, OutputStream
 from cxlab.run.host.progress import PERIOD, Progress
 from cxlab.run.host.qmp import Refused
-from cxlab.run.host.saver import CONSOLE, TIME, Saver, refuse_without_memory
+from cxlab.run.host.saver import CONSOLE, STATE, TIME, Saver, refuse_without_memory
 from cxlab.run.interruption import Interruption
 from cxlab.run.request import Request
 from cxlab.run.results.summary import cxlab_version
@@ -136,6 +137,8 @@ def _fill(
         (folder / CONSOLE).unlink()
         (folder / TIME).write_text(f"{saver.time_ps()}\n")
     assert request.bounds.begins is not None
+    with saved_boot.opened(folder) as state:
+        state_sha256 = saved_boot.digest(state)
     about = checkpoint.about(
         request.machine,
         request.node_bytes,
@@ -144,6 +147,7 @@ def _fill(
         request.bounds.begins.text,
         versions=versions_of(request),
         key=saved_boot.key(command),
+        state_sha256=state_sha256,
     )
     (folder / checkpoint.ABOUT).write_text(about.written())
 
@@ -264,11 +268,17 @@ def state_of(begun: Checkpoint) -> saved_boot.State:
     """The state that a run from a checkpoint begins in.
 
     Raises:
-        CheckpointRefused: it cannot be read.
+        CheckpointRefused: it cannot be read, or it is not what was written.
 
     """
     try:
-        return saved_boot.opened(begun.folder)
+        state = saved_boot.opened(begun.folder)
+        if saved_boot.digest(state) != begun.about.state_sha256:
+            os.close(state.descriptor)
+            raise ValueError(
+                f"{begun.folder / STATE} or {TIME} beside it is damaged: its checksum is another"
+            )
+        return state
     except (OSError, ValueError) as error:
         raise CheckpointRefused(
             f"the checkpoint {begun.name} cannot be read: {error}. {begun.anew()}"

@@ -46,6 +46,7 @@ def run(
     sample: Sample | None = None,
     placement: list[tuple[str, int]] | None = None,
     profile: Path | None = None,
+    check: bool = False,
 ) -> RunResult:
     """The model's summary, with ``answers_compared`` where nothing was sampled.
 
@@ -78,6 +79,7 @@ def run(
             "placement": placement,
             "sample": None if sample is None else sample.job(),
             "profile": None if kept is None else {"fd": kept.fileno(), "path": str(profile)},
+            "check": check,
             "progress": {"fd": reports.write_end, "every_ms": round(PERIOD * 1e3)},
         }
         asked = resources.enter_context(model_job.JobPipe())

@@ -72,6 +72,15 @@ def opened(folder: Path) -> State:
     return State(folder, os.open(folder / STATE, os.O_RDONLY | os.O_CLOEXEC), time_ps)
 
 
+def digest(state: State) -> str:
+    """Hash of a state and its time."""
+    with open(state.descriptor, "rb", closefd=False) as file:
+        found = hashlib.file_digest(file, "sha256")
+        file.seek(0)
+    found.update(f"{state.time_ps}".encode())
+    return found.hexdigest()
+
+
 class CannotSave(Exception):
     """The state of this machine cannot be saved here, and why."""
 

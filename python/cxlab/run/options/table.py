@@ -10,6 +10,7 @@ from cxlab.run.errors import BadRequest
 from cxlab.run.options import (
     boot,
     bounds,
+    checks,
     confinement,
     cxl,
     detail,
@@ -73,6 +74,7 @@ GUEST: tuple[Option[Any], ...] = (
     timeout.OPTION,
     plot.OPTION,
     profile.OPTION,
+    checks.OPTION,
     detail.STATS,
 )
 #: A prompt is for looking around: nothing is timed unless --detail says so.

@@ -8,6 +8,7 @@
 //! commands themselves and measures distances, bursts on the data bus, and which rows are open. It shares with
 //! the controller the numbers of the data file and the vocabulary of commands, and nothing else.
 
+use std::collections::VecDeque;
 use std::fmt;
 
 use super::clock::Cycles;
@@ -37,7 +38,7 @@ impl fmt::Display for Violation {
 }
 
 /// How two commands' banks must be related for a rule to hold between them.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Bank,
     Group,
@@ -50,7 +51,7 @@ enum Scope {
 }
 
 /// A kind of effect that a command has; one command may have several.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     Opens,
     Closes,
@@ -61,6 +62,7 @@ enum Effect {
     Any,
 }
 
+#[derive(Clone, Copy, Debug)]
 struct Rule {
     name: &'static str,
     from: Effect,
@@ -68,6 +70,20 @@ struct Rule {
     scope: Scope,
     distance: u64,
 }
+
+/// All of them.
+const COMMANDS: [Command; 10] = [
+    Command::Activate,
+    Command::Precharge,
+    Command::PrechargeAll,
+    Command::PrechargeSame,
+    Command::Read,
+    Command::ReadAutoPrecharge,
+    Command::Write,
+    Command::WriteAutoPrecharge,
+    Command::RefreshAll,
+    Command::RefreshSame,
+];
 
 fn has(command: Command, effect: Effect) -> bool {
     match effect {
@@ -166,8 +182,8 @@ fn rules(t: &Timing) -> Vec<Rule> {
 }
 
 /// Refreshes that may be owed at any time: JESD79-4 allows 8 to be postponed, JESD79-5 4.
-fn may_postpone(dram: &Dram) -> u64 {
-    match dram.generation {
+fn may_postpone(generation: super::Generation) -> u64 {
+    match generation {
         super::Generation::Ddr4 => 8,
         super::Generation::Ddr5 => 4,
     }
@@ -176,165 +192,292 @@ fn may_postpone(dram: &Dram) -> u64 {
 /// Everything in `log` that the standard does not allow of `ranks` ranks of `dram`.
 #[must_use]
 pub fn check(dram: &Dram, ranks: u32, log: &[Issued]) -> Vec<Violation> {
-    let timing = dram.cycles();
-    let rules = rules(&timing);
-    let horizon = rules.iter().map(|rule| rule.distance).max().unwrap_or(0);
-    let mut violations = Vec::new();
-    for (index, command) in log.iter().enumerate() {
-        for earlier in log[..index].iter().rev() {
-            let apart = command.at.0.saturating_sub(earlier.at.0);
-            if apart >= horizon {
-                break;
-            }
+    let mut checker = Checker::new(dram, ranks);
+    log.iter().for_each(|command| checker.take(command));
+    checker.finish()
+}
+
+/// Commands of a sub-channel, one after the other, held to the standard. It remembers as many as a rule looks back.
+#[derive(Clone, Debug)]
+pub struct Checker {
+    timing: Timing,
+    generation: super::Generation,
+    /// for each command, the rules that end with it
+    rules: Vec<(Command, Vec<Rule>)>,
+    /// how far back rules look, and how far back those do that begin with a refresh [nCK]
+    near: u64,
+    far: u64,
+    /// commands that are near, without refreshes; and refreshes
+    recent: VecDeque<Issued>,
+    refreshes: VecDeque<Issued>,
+    last: Option<Issued>,
+    ranks: Vec<Rank>,
+    banks: Vec<Bank>,
+    /// banks of a group, and of a rank
+    banks_per_group: u32,
+    banks_per_rank: u32,
+    /// bursts that a later command may still meet on the data bus, by their starts
+    bursts: VecDeque<(u64, Issued)>,
+    taken: u64,
+    violations: Vec<Violation>,
+}
+
+/// What is remembered of a rank.
+#[derive(Clone, Debug, Default)]
+struct Rank {
+    /// the last four
+    activates: VecDeque<Issued>,
+    refreshed: u64,
+}
+
+/// What is remembered of a bank.
+#[derive(Clone, Copy, Debug)]
+struct Bank {
+    at: BankAddress,
+    row: Option<u32>,
+    opened: Option<Issued>,
+    /// a command that closes it by itself, and from when on it can be opened [nCK]
+    closing: Option<(Issued, u64)>,
+}
+
+impl Checker {
+    /// Nothing has been sent yet.
+    #[must_use]
+    pub fn new(dram: &Dram, ranks: u32) -> Checker {
+        let timing = dram.cycles();
+        let all = rules(&timing);
+        let looks_back = |refreshes: bool| {
+            let of = |rule: &&Rule| matches!(rule.from, Effect::RefreshesAll | Effect::RefreshesSame) == refreshes;
+            all.iter().filter(of).map(|rule| rule.distance).max().unwrap_or(0)
+        };
+        let ending_with = |to: Command| all.iter().filter(|rule| has(to, rule.to)).copied().collect();
+        let organisation = &dram.organisation;
+        let (groups, per_group) = (*organisation.bank_groups, *organisation.banks_per_group);
+        let per_rank = groups * per_group;
+        let bank = |index: u32| BankAddress {
+            rank: index / per_rank,
+            group: index / per_group % groups,
+            bank: index % per_group,
+        };
+        let bank = |index| Bank { at: bank(index), row: None, opened: None, closing: None };
+        Checker {
+            timing,
+            generation: dram.generation,
+            near: looks_back(false),
+            far: looks_back(true),
+            rules: COMMANDS.into_iter().map(|to| (to, ending_with(to))).collect(),
+            recent: VecDeque::new(),
+            refreshes: VecDeque::new(),
+            last: None,
+            ranks: vec![Rank::default(); ranks as usize],
+            banks: (0..ranks * per_rank).map(bank).collect(),
+            banks_per_group: per_group,
+            banks_per_rank: per_rank,
+            bursts: VecDeque::new(),
+            taken: 0,
+            violations: Vec::new(),
+        }
+    }
+
+    /// Take the next command.
+    pub fn take(&mut self, command: &Issued) {
+        self.distances(command);
+        self.width(command);
+        self.four_activates(command);
+        self.auto_precharge(command);
+        self.data_bus(command);
+        self.rows(command);
+        self.refresh_rate(command);
+        let kept = match command.command {
+            Command::RefreshAll | Command::RefreshSame => &mut self.refreshes,
+            _ => &mut self.recent,
+        };
+        kept.push_back(*command);
+        self.last = Some(*command);
+        self.taken += 1;
+    }
+
+    /// Commands taken.
+    #[must_use]
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// The first that the standard does not allow, so far.
+    #[must_use]
+    pub fn first(&self) -> Option<&Violation> {
+        self.violations.first()
+    }
+
+    /// Nothing comes any more: all that the standard does not allow.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<Violation> {
+        let most = (may_postpone(self.generation) + 1) * self.timing.t_refi.0;
+        for rank in &self.ranks {
+            let Some(command) = self.last.filter(|last| rank.refreshed == 0 && last.at.0 > most) else { continue };
+            self.violations.push(Violation { rule: "tREFI", earlier: None, command, needed: None });
+        }
+        self.violations
+    }
+
+    fn wrong(&mut self, rule: &'static str, earlier: Option<Issued>, command: &Issued, needed: Option<Cycles>) {
+        self.violations.push(Violation { rule, earlier, command: *command, needed });
+    }
+
+    /// Every earlier command near enough, every rule for that pair and scope.
+    fn distances(&mut self, command: &Issued) {
+        let apart = |earlier: &Issued| command.at.0.saturating_sub(earlier.at.0);
+        while self.recent.front().is_some_and(|earlier| apart(earlier) >= self.near) {
+            self.recent.pop_front();
+        }
+        while self.refreshes.front().is_some_and(|earlier| apart(earlier) >= self.far) {
+            self.refreshes.pop_front();
+        }
+        let (_, rules) = self.rules.iter().find(|(to, _)| *to == command.command).expect("every command has a row");
+        for earlier in self.recent.iter().rev().chain(self.refreshes.iter().rev()) {
             let broken = rules.iter().filter(|rule| {
-                apart < rule.distance
+                apart(earlier) < rule.distance
                     && has(earlier.command, rule.from)
-                    && has(command.command, rule.to)
                     && in_scope(rule.scope, earlier, command)
             });
-            violations.extend(broken.map(|rule| Violation {
+            self.violations.extend(broken.map(|rule| Violation {
                 rule: rule.name,
                 earlier: Some(*earlier),
                 command: *command,
                 needed: Some(Cycles(rule.distance)),
             }));
         }
-        if let Some(earlier) = index.checked_sub(1).map(|previous| log[previous]) {
-            let width = command.command.width(dram.generation);
-            if command.at.0 < earlier.at.0 + width.0 {
-                let rule = "two-cycle command";
-                violations.push(Violation { rule, earlier: Some(earlier), command: *command, needed: Some(width) });
-            }
+    }
+
+    /// The command bus is free for all cycles of a command.
+    fn width(&mut self, command: &Issued) {
+        let Some(earlier) = self.last else { return };
+        let width = command.command.width(self.generation);
+        if command.at.0 < earlier.at.0 + width.0 {
+            self.wrong("two-cycle command", Some(earlier), command, Some(width));
         }
     }
-    four_activates(&timing, log, &mut violations);
-    auto_precharge(&timing, log, &mut violations);
-    data_bus(&timing, log, &mut violations);
-    rows(dram, ranks, log, &mut violations);
-    refresh_rate(dram, ranks, log, &mut violations);
-    violations
-}
 
-/// tFAW: of any five activates of a rank the last is tFAW or more after the first.
-fn four_activates(timing: &Timing, log: &[Issued], violations: &mut Vec<Violation>) {
-    let activates: Vec<&Issued> = log.iter().filter(|issued| has(issued.command, Effect::Opens)).collect();
-    for (index, last) in activates.iter().enumerate() {
-        let of_rank = activates[..index].iter().rev().filter(|earlier| earlier.to.rank == last.to.rank);
-        if let Some(first) = of_rank.clone().nth(3)
-            && last.at.0 < first.at.0 + timing.t_faw.0
+    /// tFAW: of any five activates of a rank the last is tFAW or more after the first.
+    fn four_activates(&mut self, command: &Issued) {
+        if !has(command.command, Effect::Opens) {
+            return;
+        }
+        let activates = &mut self.ranks[command.to.rank as usize].activates;
+        let first = if activates.len() == 4 { activates.pop_front() } else { None };
+        activates.push_back(*command);
+        if let Some(first) = first
+            && command.at.0 < first.at.0 + self.timing.t_faw.0
         {
-            violations.push(Violation {
-                rule: "tFAW",
-                earlier: Some(**first),
-                command: **last,
-                needed: Some(timing.t_faw),
-            });
+            self.wrong("tFAW", Some(first), command, Some(self.timing.t_faw));
         }
     }
-}
 
-/// After RDA and WRA the bank closes by itself, tRTP or tWR later and not before tRAS; then tRP to ACT or refresh.
-fn auto_precharge(timing: &Timing, log: &[Issued], violations: &mut Vec<Violation>) {
-    for (index, column) in log.iter().enumerate().filter(|(_, issued)| auto_precharges(issued.command)) {
-        let recovery = match column.command {
-            Command::ReadAutoPrecharge => timing.t_rtp.0,
-            _ => timing.cwl.0 + timing.burst.0 + timing.t_wr.0,
-        };
-        let opened =
-            log[..index].iter().rev().find(|issued| has(issued.command, Effect::Opens) && issued.to == column.to);
-        let closes = opened.map_or(0, |activate| activate.at.0 + timing.t_ras.0).max(column.at.0 + recovery);
-        let needs_closed = |issued: &&Issued| {
-            matches!(issued.command, Command::Activate | Command::RefreshAll | Command::RefreshSame)
-                && touches(issued, column.to)
-        };
-        if let Some(next) = log[index + 1..].iter().find(needs_closed)
-            && next.at.0 < closes + timing.t_rp.0
-        {
-            violations.push(Violation {
-                rule: "auto-precharge",
-                earlier: Some(*column),
-                command: *next,
-                needed: Some(Cycles(closes + timing.t_rp.0 - column.at.0)),
-            });
-        }
-    }
-}
-
-/// No two bursts meet on the data bus.
-fn data_bus(timing: &Timing, log: &[Issued], violations: &mut Vec<Violation>) {
-    let mut bursts: Vec<(u64, &Issued)> = Vec::new();
-    for issued in log {
-        if has(issued.command, Effect::Reads) {
-            bursts.push((issued.at.0 + timing.cl.0, issued));
-        } else if has(issued.command, Effect::Writes) {
-            bursts.push((issued.at.0 + timing.cwl.0, issued));
-        }
-    }
-    bursts.sort_by_key(|(start, _)| *start);
-    for pair in bursts.windows(2) {
-        if pair[1].0 < pair[0].0 + timing.burst.0 {
-            violations.push(Violation {
-                rule: "data bus",
-                earlier: Some(*pair[0].1),
-                command: *pair[1].1,
-                needed: None,
-            });
-        }
-    }
-}
-
-/// Rows: ACT finds its bank closed, a column command its row open, a refresh its banks closed.
-fn rows(dram: &Dram, ranks: u32, log: &[Issued], violations: &mut Vec<Violation>) {
-    let organisation = &dram.organisation;
-    let (groups, banks) = (*organisation.bank_groups, *organisation.banks_per_group);
-    let all: Vec<BankAddress> = (0..ranks * groups * banks)
-        .map(|index| BankAddress { rank: index / (groups * banks), group: index / banks % groups, bank: index % banks })
-        .collect();
-    let mut open: Vec<Option<u32>> = vec![None; all.len()];
-    let mut wrong = |rule, command: &Issued| {
-        violations.push(Violation { rule, earlier: None, command: *command, needed: None });
-    };
-    for issued in log {
-        for (bank, row) in all.iter().zip(&mut open).filter(|(bank, _)| touches(issued, **bank)) {
-            debug_assert!(bank.rank == issued.to.rank);
-            match issued.command {
-                Command::Activate if row.is_some() => wrong("ACT to an open bank", issued),
-                Command::Activate => *row = issued.row,
-                Command::Precharge | Command::PrechargeAll | Command::PrechargeSame => *row = None,
-                Command::RefreshAll | Command::RefreshSame if row.is_some() => wrong("refresh of an open bank", issued),
-                Command::RefreshAll | Command::RefreshSame => {}
-                _ if row.is_none() => wrong("column command to a closed bank", issued),
-                _ if *row != issued.row => wrong("column command to another row", issued),
-                _ if auto_precharges(issued.command) => *row = None,
-                _ => {}
-            }
-        }
-    }
-}
-
-/// tREFI: at no command is a rank further behind with its refreshes than the standard lets it be.
-fn refresh_rate(dram: &Dram, ranks: u32, log: &[Issued], violations: &mut Vec<Violation>) {
-    let timing = dram.cycles();
-    let postponed = may_postpone(dram);
-    for rank in 0..ranks {
-        let mut sent = 0;
-        for issued in log.iter().filter(|issued| issued.to.rank == rank) {
-            let (whole, interval) = match (issued.command, timing.same_bank_refresh) {
-                (Command::RefreshSame, Some(same)) => {
-                    (1, same.t_refi2.0 / u64::from(*dram.organisation.banks_per_group))
+    /// After RDA and WRA the bank closes by itself, tRTP or tWR later and not before tRAS; then tRP to ACT or refresh.
+    fn auto_precharge(&mut self, command: &Issued) {
+        if matches!(command.command, Command::Activate | Command::RefreshAll | Command::RefreshSame) {
+            for bank in self.touched(command) {
+                let Some((column, opens)) = self.banks[bank].closing.take() else { continue };
+                if command.at.0 < opens {
+                    let needed = Cycles(opens - column.at.0);
+                    self.wrong("auto-precharge", Some(column), command, Some(needed));
                 }
-                (Command::RefreshAll, _) => (1, timing.t_refi.0),
-                _ => continue,
-            };
-            sent += whole;
-            if issued.at.0 > (sent + postponed + 1) * interval {
-                violations.push(Violation { rule: "tREFI", earlier: None, command: *issued, needed: None });
             }
         }
-        let last = log.last().map_or(0, |issued| issued.at.0);
-        if sent == 0 && last > (postponed + 1) * timing.t_refi.0 {
-            let command = *log.last().expect("a last command has a time");
-            violations.push(Violation { rule: "tREFI", earlier: None, command, needed: None });
+        if auto_precharges(command.command) {
+            let timing = &self.timing;
+            let recovery = match command.command {
+                Command::ReadAutoPrecharge => timing.t_rtp.0,
+                _ => timing.cwl.0 + timing.burst.0 + timing.t_wr.0,
+            };
+            let own = self.own(command);
+            let bank = &mut self.banks[own];
+            let closes = bank.opened.map_or(0, |activate| activate.at.0 + timing.t_ras.0).max(command.at.0 + recovery);
+            bank.closing = Some((*command, closes + timing.t_rp.0));
         }
+    }
+
+    /// No two bursts meet on the data bus.
+    fn data_bus(&mut self, command: &Issued) {
+        let (timing, burst) = (&self.timing, self.timing.burst.0);
+        let start = if has(command.command, Effect::Reads) {
+            command.at.0 + timing.cl.0
+        } else if has(command.command, Effect::Writes) {
+            command.at.0 + timing.cwl.0
+        } else {
+            return;
+        };
+        // No later burst begins before `command.at`.
+        while self.bursts.front().is_some_and(|(before, _)| before + burst <= command.at.0) {
+            self.bursts.pop_front();
+        }
+        let met = self.bursts.iter().find(|(other, _)| start.abs_diff(*other) < burst).map(|(_, earlier)| *earlier);
+        if met.is_some() {
+            self.wrong("data bus", met, command, None);
+        }
+        self.bursts.push_back((start, *command));
+    }
+
+    /// Rows: ACT finds its bank closed, a column command its row open, a refresh its banks closed.
+    fn rows(&mut self, command: &Issued) {
+        for at in self.touched(command) {
+            let bank = &mut self.banks[at];
+            debug_assert!(bank.at.rank == command.to.rank);
+            let rule = match command.command {
+                Command::Activate if bank.row.is_some() => "ACT to an open bank",
+                Command::Activate => {
+                    (bank.row, bank.opened) = (command.row, Some(*command));
+                    continue;
+                }
+                Command::Precharge | Command::PrechargeAll | Command::PrechargeSame => {
+                    bank.row = None;
+                    continue;
+                }
+                Command::RefreshAll | Command::RefreshSame if bank.row.is_some() => "refresh of an open bank",
+                Command::RefreshAll | Command::RefreshSame => continue,
+                _ if bank.row.is_none() => "column command to a closed bank",
+                _ if bank.row != command.row => "column command to another row",
+                _ => {
+                    if auto_precharges(command.command) {
+                        bank.row = None;
+                    }
+                    continue;
+                }
+            };
+            self.wrong(rule, None, command, None);
+        }
+    }
+
+    /// tREFI: at no refresh is a rank further behind with its refreshes than the standard lets it be.
+    fn refresh_rate(&mut self, command: &Issued) {
+        let timing = &self.timing;
+        let interval = match (command.command, timing.same_bank_refresh) {
+            (Command::RefreshSame, Some(same)) => same.t_refi2.0 / u64::from(self.banks_per_group),
+            (Command::RefreshAll, _) => timing.t_refi.0,
+            _ => return,
+        };
+        let rank = &mut self.ranks[command.to.rank as usize];
+        rank.refreshed += 1;
+        if command.at.0 > (rank.refreshed + may_postpone(self.generation) + 1) * interval {
+            self.wrong("tREFI", None, command, None);
+        }
+    }
+
+    /// The place of the bank that a command names.
+    fn own(&self, command: &Issued) -> usize {
+        let BankAddress { rank, group, bank } = command.to;
+        (rank * self.banks_per_rank + group * self.banks_per_group + bank) as usize
+    }
+
+    /// The places of the banks that a command touches.
+    fn touched(&self, command: &Issued) -> Vec<usize> {
+        let of_many = matches!(
+            command.command,
+            Command::PrechargeAll | Command::RefreshAll | Command::PrechargeSame | Command::RefreshSame
+        );
+        if !of_many {
+            return vec![self.own(command)];
+        }
+        (0..self.banks.len()).filter(|bank| touches(command, self.banks[*bank].at)).collect()
     }
 }

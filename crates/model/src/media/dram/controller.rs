@@ -199,6 +199,10 @@ impl Controller {
         self.log.as_deref().unwrap_or_default()
     }
 
+    pub(super) fn take_log(&mut self) -> Vec<Issued> {
+        self.log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     pub(super) fn capacity(&self) -> Bytes {
         Bytes::new(self.map.lines() * LINE_BYTES)
     }

@@ -11,6 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::channel_map::{ChannelMap, Granularity};
+use super::checker::Checker;
+use super::clock::Clock;
 use super::command::Issued;
 use super::controller::Controller;
 use super::controller_spec::ControllerSpec;
@@ -41,6 +43,8 @@ pub struct DetailedSpec {
 pub struct Detailed {
     map: ChannelMap,
     controllers: Vec<Controller>,
+    /// a checker that has seen nothing, of the standard that the controllers keep, and its clock
+    standard: (Box<Checker>, Clock),
 }
 
 impl Detailed {
@@ -65,7 +69,8 @@ impl Detailed {
         let sub_channels = *spec.channels * *dram.organisation.sub_channels;
         let map = ChannelMap::new(sub_channels, Granularity::new("interleave", *spec.interleave)?)?;
         let controller = |number| Controller::new(&spec.controller, dram, ranks, Turn { number, of: sub_channels });
-        Ok(Detailed { map, controllers: (0..sub_channels).map(controller).collect::<Result<_, _>>()? })
+        let controllers = (0..sub_channels).map(controller).collect::<Result<_, _>>()?;
+        Ok(Detailed { map, controllers, standard: (Box::new(Checker::new(dram, ranks)), dram.clock()) })
     }
 
     pub fn arrive<D: Driver>(&mut self, now: Time, access: Access, driver: &mut D) {
@@ -93,6 +98,18 @@ impl Detailed {
     #[must_use]
     pub fn log(&self, number: usize) -> &[Issued] {
         self.controllers[number].log()
+    }
+
+    /// The commands of sub-channel `number` since they were last taken.
+    pub fn take_log(&mut self, number: usize) -> Vec<Issued> {
+        self.controllers[number].take_log()
+    }
+
+    /// For each sub-channel a checker that has seen nothing, and the clock that commands count in.
+    #[must_use]
+    pub fn checkers(&self) -> (Vec<Checker>, Clock) {
+        let (checker, clock) = &self.standard;
+        (vec![(**checker).clone(); self.controllers.len()], *clock)
     }
 
     /// Let statistics begin here.

@@ -138,6 +138,11 @@ impl Ftl {
         }
     }
 
+    /// Blocks that are full, before the first write of a run: the first ones.
+    pub fn full_blocks(&self) -> u32 {
+        self.geometry.blocks - self.erased.len() as u32
+    }
+
     /// Where the newest data of a unit are, or will be when their stripe is programmed.
     pub fn slot(&self, unit: Logical) -> Slot {
         self.moved.get(&unit.0).copied().unwrap_or_else(|| self.layout.slot(unit))
