@@ -87,11 +87,11 @@ impl<M> Fabric<M> {
         !self.caches.is_empty()
     }
 
-    /// The page of this address is used, in no time.
-    pub fn warm_cache(&mut self, way: WayId, dpa: Dpa, changes: bool) {
+    /// The page of this address is used, in no time. Returns whether a write log has taken the line.
+    pub fn warm_cache(&mut self, way: WayId, dpa: Dpa, changes: bool) -> bool {
         let media = self.ways[usize::from(way.0)].media;
         let device = self.behind[usize::from(media)].map(|device| &self.devices[usize::from(device)]);
-        let Some(at) = device.and_then(|device| device.cache) else { return };
+        let Some(at) = device.and_then(|device| device.cache) else { return false };
         let cache = &mut self.caches[usize::from(at)].cache;
         let (page, line) = (cache.page(dpa), logging::line_of(cache, dpa));
         if let Some(log) = &mut cache.log
@@ -99,9 +99,12 @@ impl<M> Fabric<M> {
         {
             log.warm(page, line);
             cache.directory.touch(page, false);
-        } else if cache.directory.touch(page, changes) == Found::Miss {
+            return true;
+        }
+        if cache.directory.touch(page, changes) == Found::Miss {
             cache.directory.insert(page, changes, false);
         }
+        false
     }
 }
 
