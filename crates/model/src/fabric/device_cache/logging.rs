@@ -120,13 +120,19 @@ impl<M: Media> Fabric<M> {
         let log = self.log(at);
         let merge = &mut log.merges[Key::from_index(log.merging[&page])];
         if merge.phase == Phase::Merged && is_read {
-            self.from_merge_buffer(now, at, waiter, driver);
+            self.answer_from_merge_buffer(now, at, waiter, driver);
         } else {
             merge.waiters.push(waiter);
         }
     }
 
-    fn from_merge_buffer<D: Driver<Due>>(&mut self, now: Time, at: u16, (tag, since): (Tag, Time), driver: &mut D) {
+    fn answer_from_merge_buffer<D: Driver<Due>>(
+        &mut self,
+        now: Time,
+        at: u16,
+        (tag, since): (Tag, Time),
+        driver: &mut D,
+    ) {
         let Cached { cache, dram, .. } = &mut self.caches[usize::from(at)];
         cache.stats.miss_latency.record(now - since);
         let dram = *dram;
@@ -235,7 +241,7 @@ impl<M: Media> Fabric<M> {
         let (reads, writes): (Vec<_>, Vec<_>) = std::mem::take(&mut entry.waiters).into_iter().partition(is_read);
         entry.waiters = writes;
         for read in reads {
-            self.from_merge_buffer(now, at, read, driver);
+            self.answer_from_merge_buffer(now, at, read, driver);
         }
         self.own(now, flash, (dpa, AccessKind::Write), Owner::Log(merge), driver);
     }
