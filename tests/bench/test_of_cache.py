@@ -64,6 +64,28 @@ def test_misses_raise_the_load_that_a_device_reports_and_its_host_throttles(tmp_
     assert ports[0]["device_cache"]["misses"] == 0 < ports[1]["device_cache"]["misses"]
 
 
+def test_a_write_log_takes_lines_and_compaction_gives_their_pages_to_the_flash(tmp_path: Path) -> None:
+    load = "bandwidth --machine skybyte --node cxl --threads 4 --mix 1:1 --pattern random --of-cache 4"
+    small = "--set nodes.cxl.device.cache.write_log.capacity=1MiB"
+    ports = []
+    for arguments in (load, f"{load} {small}"):
+        [point] = cached(tmp_path, arguments)
+        ports.append((point["simulated_us"] / 1e6, point["nodes"]["cxl"]["ports"][0]["cxl"]))
+    for seconds, port in ports:
+        log, flash = port["write_log"], port["flash"]
+        assert log["appended"] == pytest.approx(port["device"]["writes"], rel=0.05)
+        # Pages leave unchanged: compaction alone writes to the flash, a page of each of 64 dies in 100 us.
+        assert port["device_cache"]["write_backs"] == 0
+        assert flash["host_units"] == pytest.approx(log["merged_pages"], abs=64)
+        assert flash["programs"] <= 64 * (seconds / 100e-6 + 1)
+        assert log["lines_per_merged_page"] >= 1
+    # A millisecond does not fill 64 MiB, and fills 1 MiB again and again.
+    (_, large), (_, small_port) = ports
+    assert large["write_log"]["writers_waited"]["count"] == 0
+    assert small_port["write_log"]["compactions"] > 0
+    assert small_port["write_log"]["writers_waited"]["count"] > 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -80,6 +102,10 @@ def test_misses_raise_the_load_that_a_device_reports_and_its_host_throttles(tmp_
         (
             "bandwidth --machine cmm-h-800 --node cxl --set nodes.cxl.device.flash.free_blocks=1024",
             ["free_blocks"],
+        ),
+        (
+            "latency --machine skybyte --node cxl --set nodes.cxl.device.cache.write_log.capacity=192B",
+            ["write_log.capacity", "128 B"],
         ),
     ],
 )

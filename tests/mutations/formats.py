@@ -316,7 +316,11 @@ FORMATS = (
     Format("machine", _shipped("machines/8468v-asic", "machines/8468v-fpga"), _machine),
     Format("host", _shipped("hosts/xeon-8468v"), _part("host")),
     Format("core", _shipped("cores/golden-cove"), _part("microarchitecture")),
-    Format("device", _shipped("devices/dmsim-asic", "devices/a1000", "devices/cmm-h-505"), _part("device")),
+    Format(
+        "device",
+        _shipped("devices/dmsim-asic", "devices/a1000", "devices/cmm-h-505", "devices/skybyte"),
+        _part("device"),
+    ),
     Format("drive", _shipped("drives/pm983"), _part("drive")),
     Format("flash", _shipped("flash/v-nand-tlc", "flash/z-nand"), _flash),
 )

@@ -44,7 +44,7 @@ use crate::mem::{AccessKind, Driver, Extent, Media, Owner, Stage, Tag, Wake};
 
 pub use decoder::{DeviceInterleave, HdmDecoderSpec, HdmDecoders, TargetId};
 pub use device::DeviceSpec;
-pub use device_cache::{DeviceCacheSpec, DeviceCacheStats};
+pub use device_cache::{DeviceCacheSpec, DeviceCacheStats, WriteLogSpec, WriteLogStats};
 pub use link::Direction;
 pub use root_port::RootPortSpec;
 pub use spec::{ExpanderSpec, RatedSpec};
@@ -179,6 +179,7 @@ impl<M: Media> Fabric<M> {
                 self.responses(now, device, kind, driver);
             }
             Due::At(Station::DeviceCache(cache), Wake::Out(tag)) => self.looked_up(now, cache, tag, driver),
+            Due::At(Station::DeviceCache(cache), Wake::Back(tag)) => self.indexed(now, cache, tag, driver),
             Due::At(Station::Media(media), Wake::Out(tag)) => self.store(now, media, tag, driver),
             Due::At(Station::Media(media), Wake::Back(tag)) => self.stored(now, media, tag, driver),
             Due::At(Station::Media(media), wake) => {
@@ -388,7 +389,7 @@ impl<M> Fabric<M> {
         self.root_ports.iter_mut().for_each(|port| port.stats = RootPortStats::default());
         self.switches.iter_mut().for_each(|switch| switch.stats = SwitchStats::default());
         self.devices.iter_mut().for_each(|joined| joined.device.stats = DeviceStats::default());
-        self.caches.iter_mut().for_each(|cached| cached.cache.stats = DeviceCacheStats::default());
+        self.caches.iter_mut().for_each(|cached| cached.cache.clear_stats());
         self.links.iter_mut().for_each(Link::clear_stats);
     }
 

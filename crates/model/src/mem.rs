@@ -54,6 +54,8 @@ pub enum Owner {
     Device(Tag),
     /// a device's cache, which moves a page, by the tag of its own table
     Cache(Tag),
+    /// the write log of a device's cache, which compacts a page, by the tag of its own table
+    Log(Tag),
 }
 
 /// What a component has asked to be woken for; given back to it as it was.

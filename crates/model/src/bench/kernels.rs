@@ -52,7 +52,7 @@ impl Thread {
     pub fn rounds(&self) -> Vec<Round<'_>> {
         match self {
             Thread::Chase(Chase { buffer, order, stride, lines, count }) => {
-                vec![Round { buffer, order, lines: *lines, next: *count * *stride, stores: false }]
+                vec![Round { buffer, order, lines: *lines, next: *count * *stride, stores: false, reads: true }]
             }
             Thread::Traffic(traffic) => traffic.rounds().collect(),
             Thread::Triad(_) | Thread::Memo(_) | Thread::Walk(_) | Thread::Embedding(_) => Vec::new(),

@@ -13,6 +13,8 @@ pub struct Round<'a> {
     /// lines that it has passed
     pub next: u64,
     pub stores: bool,
+    /// whether its lines are read: by loads, or to be owned
+    pub reads: bool,
 }
 
 impl Round<'_> {

@@ -84,6 +84,7 @@ impl Traffic {
             lines: array.buffer.lines(),
             next: array.turn,
             stores,
+            reads: !stores || self.store == Store::Ordinary,
         })
     }
 

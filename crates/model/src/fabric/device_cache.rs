@@ -9,14 +9,17 @@
 //!
 //! A page that comes is written to the DRAM line by line, and one that leaves and is newer than the flash is read line by line:
 //! both load the channels that hits need. The entry is free when the flash has taken over the page that has left.
+//! A cache with a write log (`write_log.rs`) takes written lines there, and fetches no page for them (`logging.rs`).
 //!
-//! Not modelled: pages of which only parts are there, a first line that comes before the rest of its page, a log of writes.
+//! Not modelled: pages of which only parts are there, a first line that comes before the rest of its page.
 
 mod directory;
 mod line;
+mod logging;
 mod policy;
 mod prefetch;
 mod state;
+mod write_log;
 
 use cxlab_kernel::{Bytes, Key, Time};
 
@@ -24,6 +27,7 @@ pub use directory::{Directory, Found, Index, Inserted, Start};
 pub use policy::CachePolicy;
 pub use prefetch::CachePrefetch;
 pub use state::{DeviceCacheSpec, DeviceCacheStats};
+pub use write_log::{WriteLog, WriteLogReport, WriteLogSpec, WriteLogStats};
 
 use state::{DeviceCache, Fill};
 
@@ -83,16 +87,24 @@ impl<M> Fabric<M> {
         !self.caches.is_empty()
     }
 
-    /// The page of this address is used, in no time.
-    pub fn warm_cache(&mut self, way: WayId, dpa: Dpa, changes: bool) {
+    /// The page of this address is used, in no time. Returns whether a write log has taken the line.
+    pub fn warm_cache(&mut self, way: WayId, dpa: Dpa, changes: bool) -> bool {
         let media = self.ways[usize::from(way.0)].media;
         let device = self.behind[usize::from(media)].map(|device| &self.devices[usize::from(device)]);
-        let Some(at) = device.and_then(|device| device.cache) else { return };
+        let Some(at) = device.and_then(|device| device.cache) else { return false };
         let cache = &mut self.caches[usize::from(at)].cache;
-        let page = cache.page(dpa);
+        let (page, line) = (cache.page(dpa), logging::line_of(cache, dpa));
+        if let Some(log) = &mut cache.log
+            && changes
+        {
+            log.warm(page, line);
+            cache.directory.touch(page, false);
+            return true;
+        }
         if cache.directory.touch(page, changes) == Found::Miss {
             cache.directory.insert(page, changes, false);
         }
+        false
     }
 }
 
@@ -114,17 +126,19 @@ impl<M: Media> Fabric<M> {
     pub(super) fn looked_up<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         let Flight { dpa, kind, .. } = self.flights[key(tag)];
         let Cached { cache, .. } = &mut self.caches[usize::from(at)];
-        let page = cache.page(dpa);
-        match cache.directory.touch(page, kind == AccessKind::Write) {
+        let (page, logs) = (cache.page(dpa), cache.log.is_some());
+        match cache.directory.touch(page, kind == AccessKind::Write && !logs) {
             Found::Hit { place, ahead } => {
                 cache.stats.hits.increment();
-                self.hit(now, at, tag, place, driver);
+                self.present(now, at, tag, place, driver);
                 if ahead {
                     self.caches[usize::from(at)].cache.stats.prefetches_used.increment();
                     self.fetch_ahead(now, at, page, driver);
                 }
             }
-            Found::Miss => self.miss(now, at, tag, page, driver),
+            Found::Miss if !logs => self.miss(now, at, tag, page, driver),
+            Found::Miss if kind == AccessKind::Write => self.write_to_log(now, at, tag, driver),
+            Found::Miss => self.ask_log(now, at, tag, driver),
         }
     }
 
@@ -143,6 +157,9 @@ impl<M: Media> Fabric<M> {
         if let Some(fill) = cache.coming.get(&page) {
             cache.stats.merged.increment();
             cache.fills[Key::from_index(*fill)].waiters.push((tag, now));
+        } else if cache.is_merging(page) {
+            cache.stats.merged.increment();
+            self.wait_for_merge(now, at, (tag, now), page, driver);
         } else if cache.waiting.is_empty() && cache.fills.len() < cache.mshrs {
             cache.stats.misses.increment();
             self.fetch(now, at, page, Some((tag, now)), driver);
@@ -173,7 +190,8 @@ impl<M: Media> Fabric<M> {
         cache.prefetcher.asked(page, &mut pages);
         for page in pages.drain(..) {
             let Cached { cache, .. } = &mut self.caches[usize::from(at)];
-            let known = cache.coming.contains_key(&page) || cache.directory.holds(page);
+            let known =
+                cache.coming.contains_key(&page) || cache.directory.place(page).is_some() || cache.is_merging(page);
             if u64::from(page) < cache.pages && !known && cache.fills.len() + 1 < cache.mshrs {
                 cache.stats.prefetches.increment();
                 self.fetch(now, at, page, None, driver);
@@ -184,8 +202,20 @@ impl<M: Media> Fabric<M> {
 
     /// An access of the cache's own, for a fill.
     fn access<D: Driver<Due>>(&mut self, now: Time, media: u16, dpa: Dpa, kind: AccessKind, fill: u32, driver: &mut D) {
-        // Its way is never used: it goes back to the cache.
-        let own = Flight::new(dpa, kind, Extent::Line, Owner::Cache(Tag(fill)), WayId(0), now);
+        self.own(now, media, (dpa, kind), Owner::Cache(Tag(fill)), driver);
+    }
+
+    /// An access of the device's own.
+    fn own<D: Driver<Due>>(
+        &mut self,
+        now: Time,
+        media: u16,
+        (dpa, kind): (Dpa, AccessKind),
+        owner: Owner,
+        driver: &mut D,
+    ) {
+        // Its way is never used: it goes back to its owner.
+        let own = Flight::new(dpa, kind, Extent::Line, owner, WayId(0), now);
         let tag = Tag(self.flights.insert(own).index());
         let (memory, mut outlet) = self.outlet(media, driver);
         memory.arrive(now, Access { dpa, kind, tag }, &mut outlet);
@@ -202,10 +232,12 @@ impl<M: Media> Fabric<M> {
     ) {
         let device = self.behind[usize::from(media)].expect("a cache is in a device");
         let at = self.devices[usize::from(device)].cache.expect("what a cache asks for comes back to it");
-        let is_flash = self.caches[usize::from(at)].flash == media;
-        match (is_flash, kind) {
+        let Cached { cache, flash, .. } = &self.caches[usize::from(at)];
+        match (*flash == media, kind) {
             (true, AccessKind::Read) => self.filled(now, at, fill, driver),
             (true, AccessKind::Write) => self.release(now, at, fill, driver),
+            // A line of the log, for a page that has come: no page of a cache with a log is written back.
+            (false, AccessKind::Read) if cache.log.is_some() => {}
             (false, AccessKind::Read) => self.victim_read(now, at, fill, driver),
             // A line of the page that has come is in the DRAM.
             (false, AccessKind::Write) => {}
@@ -220,7 +252,8 @@ impl<M: Media> Fabric<M> {
         let (page, ahead, waiters) = (fill.page, fill.ahead, std::mem::take(&mut fill.waiters));
         cache.stats.fill_latency.record(now - fill.since);
         cache.coming.remove(&page);
-        let changes = waiters.iter().any(|(tag, _)| self.flights[key(*tag)].kind == AccessKind::Write);
+        let is_write = |(tag, _): &(Tag, Time)| self.flights[key(*tag)].kind == AccessKind::Write;
+        let changes = cache.log.is_none() && waiters.iter().any(is_write);
         let Inserted { place, changed, evicted } = cache.directory.insert(page, changes, ahead && waiters.is_empty());
         (fill.victim, fill.left) = (changed, if changed.is_some() { lines } else { 0 });
         if ahead && !waiters.is_empty() {
@@ -235,6 +268,7 @@ impl<M: Media> Fabric<M> {
             (0..lines).for_each(|line| self.access(now, dram, each(line), AccessKind::Read, tag.0, driver));
         }
         (0..lines).for_each(|line| self.access(now, dram, each(line), AccessKind::Write, tag.0, driver));
+        self.filled_with_log(now, at, (page, place), tag, driver);
         for (waiter, since) in waiters {
             self.serve(now, at, waiter, since, place, driver);
         }
@@ -253,7 +287,7 @@ impl<M: Media> Fabric<M> {
                 self.flights[key(tag)].stamp(Stage::DeviceCache, now, driver);
                 self.answer(now, dram, tag, driver);
             }
-            AccessKind::Write => self.hit(now, at, tag, place, driver),
+            AccessKind::Write => self.present(now, at, tag, place, driver),
         }
     }
 
@@ -281,13 +315,15 @@ impl<M: Media> Fabric<M> {
             }
             let Some((waiter, since)) = cache.waiting.pop_front() else { return };
             let Flight { dpa, kind, .. } = self.flights[key(waiter)];
-            let page = cache.page(dpa);
+            let (page, changes) = (cache.page(dpa), kind == AccessKind::Write && cache.log.is_none());
             // Its page may have come, or be on its way, for somebody else.
             if let Some(fill) = cache.coming.get(&page) {
                 cache.fills[Key::from_index(*fill)].waiters.push((waiter, since));
-            } else if let Found::Hit { place, .. } = cache.directory.touch(page, kind == AccessKind::Write) {
+            } else if let Found::Hit { place, .. } = cache.directory.touch(page, changes) {
                 cache.stats.miss_latency.record(now - since);
-                self.hit(now, at, waiter, place, driver);
+                self.present(now, at, waiter, place, driver);
+            } else if cache.is_merging(page) {
+                self.wait_for_merge(now, at, (waiter, since), page, driver);
             } else {
                 self.fetch(now, at, page, Some((waiter, since)), driver);
             }

@@ -77,6 +77,10 @@ impl<M: Media> Fabric<M> {
                 self.flights.remove(key(tag));
                 self.cache_served(now, media, kind, fill, driver);
             }
+            Owner::Log(merge) => {
+                self.flights.remove(key(tag));
+                self.log_served(now, media, kind, merge, driver);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use cxlab_kernel::Time;
 
 use super::device::Device;
+use super::device_cache::WriteLogReport;
 use super::link::Link;
 use super::root_port::RootPort;
 use super::stats::{DeviceReport, ExpanderStats, Occupancy, RootPortReport};
@@ -57,6 +58,9 @@ impl<M> Fabric<M> {
             hops: links[1..].iter().map(|link| self.hop_stats(link, elapsed)).collect(),
             device: DeviceReport::new(device.stats.clone(), elapsed),
             device_cache: self.cache_of(way).map(|cached| cached.cache.stats.clone()),
+            write_log: self
+                .cache_of(way)
+                .and_then(|cached| Some(WriteLogReport(cached.cache.log.as_ref()?.stats.clone()))),
             s2m,
         })
     }

@@ -5,7 +5,7 @@
 use cxlab_kernel::statistic::{Entry, Group, Span, Unit, Value};
 use cxlab_kernel::{Time, statistics};
 
-use super::device_cache::DeviceCacheStats;
+use super::device_cache::{DeviceCacheStats, WriteLogReport};
 use crate::cxl::{Occupied, WireReport};
 use crate::mem::MOST_SWITCHES;
 
@@ -127,6 +127,7 @@ pub struct ExpanderStats {
     pub hops: Vec<HopStats>,
     pub device: DeviceReport,
     pub device_cache: Option<DeviceCacheStats>,
+    pub write_log: Option<WriteLogReport>,
     pub s2m: WireReport,
 }
 
@@ -144,7 +145,8 @@ impl ExpanderStats {
             parts
         });
         let cache = self.device_cache.iter().map(|cache| ("device_cache", cache as &dyn Group));
-        first.into_iter().chain(hops).chain(last).chain(cache)
+        let log = self.write_log.iter().map(|log| ("write_log", log as &dyn Group));
+        first.into_iter().chain(hops).chain(last).chain(cache).chain(log)
     }
 }
 

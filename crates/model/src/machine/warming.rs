@@ -127,13 +127,13 @@ impl Machine {
     }
 
     /// A line is read from its device, or written to it, in no time: the device's cache knows, if there is one. A changed page
-    /// that leaves that cache is as pre-conditioning left it in the flash.
-    pub fn warm_device_cache(&mut self, line: Hpa, changes: bool) {
+    /// that leaves that cache is as pre-conditioning left it in the flash. Returns whether a write log has taken the line.
+    pub fn warm_device_cache(&mut self, line: Hpa, changes: bool) -> bool {
         if !self.shared.fabric.has_caches() {
-            return;
+            return false;
         }
         let (way, dpa) = self.shared.home.way_of(line);
-        self.shared.fabric.warm_cache(way, dpa, changes);
+        self.shared.fabric.warm_cache(way, dpa, changes)
     }
 
     /// A line that its core lacks comes from beyond, in no time.

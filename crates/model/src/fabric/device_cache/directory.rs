@@ -104,11 +104,12 @@ impl Directory {
         Found::Miss
     }
 
-    /// Whether the page is there; nothing remembers the question.
+    /// Where the page is, if it is there; nothing remembers the question.
     #[must_use]
-    pub fn holds(&self, page: u32) -> bool {
+    pub fn place(&self, page: u32) -> Option<u64> {
         let first = self.set(page) * self.ways;
-        self.lines[first..first + self.ways].iter().any(|line| line.page() == Some(page))
+        let way = self.lines[first..first + self.ways].iter().position(|line| line.page() == Some(page))?;
+        Some((first + way) as u64)
     }
 
     /// The page comes; another one may have to leave.

@@ -11,6 +11,7 @@ use super::directory::{Directory, Index, Start};
 use super::line::MOST_PAGES;
 use super::policy::CachePolicy;
 use super::prefetch::{CachePrefetch, Prefetcher};
+use super::write_log::{WriteLog, WriteLogSpec, WriteLogStats};
 use crate::addr::{Dpa, LINE_BYTES};
 use crate::cxl::{CxlError, not_zero};
 use crate::fact::Sourced;
@@ -35,6 +36,9 @@ pub struct DeviceCacheSpec {
     pub look_up: Sourced<Time>,
     /// what the cache holds when a run begins
     pub start: Sourced<Start>,
+    /// a log of written lines beside the pages; none where it is not given: a write of a page that is not there fetches it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_log: Option<WriteLogSpec>,
 }
 
 impl DeviceCacheSpec {
@@ -59,7 +63,7 @@ impl DeviceCacheSpec {
         if device.get() / line > MOST_PAGES {
             return wrong("cache.line", self.line.to_string(), "such that the device has fewer than 2^30 pages");
         }
-        Ok(())
+        self.write_log.as_ref().map_or(Ok(()), WriteLogSpec::check)
     }
 }
 
@@ -111,6 +115,7 @@ pub struct DeviceCache {
     pub ahead: Vec<u32>,
     /// pages of the device
     pub pages: u64,
+    pub log: Option<Box<WriteLog>>,
     pub stats: DeviceCacheStats,
 }
 
@@ -130,13 +135,27 @@ impl DeviceCache {
             prefetcher: Prefetcher::new(*spec.prefetch),
             ahead: Vec::new(),
             pages: device.get() / line,
+            log: spec.write_log.as_ref().map(|log| Box::new(WriteLog::new(log, *spec.capacity, *spec.look_up))),
             stats: DeviceCacheStats::default(),
+        }
+    }
+
+    /// Let counts begin here.
+    pub fn clear_stats(&mut self) {
+        self.stats = DeviceCacheStats::default();
+        if let Some(log) = &mut self.log {
+            log.stats = WriteLogStats::default();
         }
     }
 
     /// The page of an address of the device.
     pub fn page(&self, dpa: Dpa) -> u32 {
         (dpa.get() / self.line) as u32
+    }
+
+    /// Whether the write log is compacting this page.
+    pub fn is_merging(&self, page: u32) -> bool {
+        self.log.as_ref().is_some_and(|log| log.merging.contains_key(&page))
     }
 
     /// Lines of 64 B in a page.
