@@ -1,23 +1,16 @@
-//! Entries of a buffer. The time at which an entry returns may be known ahead.
-//!
-//! ```text
-//!   take --> [ entries ] --return known----> lent again from then on, without an event
-//!               |        --return unknown--> lent again when it comes
-//!               '-- none left: wait in order
-//! ```
+//! Entries of a buffer, and a FIFO of who waits for one.
 //!
 //! Nobody waits while an entry is about to return: who is first has it from then on.
 
 use std::collections::VecDeque;
 
 use crate::Time;
+use crate::entries::Entries;
 
 /// The entries, and who waits for one.
 #[derive(Debug)]
 pub struct Slots<W> {
-    total: u32,
-    /// when each entry whose return is known is free [ps], the earliest first
-    free: VecDeque<Time>,
+    entries: Entries,
     waiting: VecDeque<W>,
     /// who found none [events]
     waits: u64,
@@ -26,17 +19,13 @@ pub struct Slots<W> {
 impl<W> Slots<W> {
     #[must_use]
     pub fn new(total: u32) -> Slots<W> {
-        let free = std::iter::repeat_n(Time::ZERO, total as usize).collect();
-        Slots { total, free, waiting: VecDeque::new(), waits: 0 }
+        Slots { entries: Entries::new(total), waiting: VecDeque::new(), waits: 0 }
     }
 
     /// Take an entry for what is ready at `at`: since when it is the caller's; `None` if it has to wait behind others.
     #[inline]
     pub fn take(&mut self, at: Time) -> Option<Time> {
-        if !self.waiting.is_empty() {
-            return None;
-        }
-        self.free.pop_front().map(|free| free.max(at))
+        if self.waiting.is_empty() { self.entries.take(at) } else { None }
     }
 
     /// Adds a waiter that found no free slot.
@@ -48,24 +37,23 @@ impl<W> Slots<W> {
     /// An entry is free from `at` on.
     #[inline]
     pub fn give_back(&mut self, at: Time) {
-        let place = self.free.iter().rposition(|earlier| *earlier <= at).map_or(0, |last| last + 1);
-        self.free.insert(place, at);
-        debug_assert!(self.free.len() <= self.total as usize, "an entry came back that nobody held");
+        self.entries.give_back(at);
     }
 
     /// The next who waits, with the entry that is free first, and since when.
     pub fn serve(&mut self) -> Option<(W, Time)> {
-        let at = *self.free.front()?;
-        let waiter = self.waiting.pop_front()?;
-        self.free.pop_front();
-        Some((waiter, at))
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let at = self.entries.take(Time::ZERO)?;
+        self.waiting.pop_front().map(|waiter| (waiter, at))
     }
 
     /// Whether an entry is free at `at`, and nobody waits.
     #[inline]
     #[must_use]
     pub fn has_room(&self, at: Time) -> bool {
-        self.waiting.is_empty() && self.free.front().is_some_and(|free| *free <= at)
+        self.waiting.is_empty() && self.entries.has_free(at)
     }
 
     #[must_use]
@@ -76,7 +64,7 @@ impl<W> Slots<W> {
     /// Entries whose return is not known.
     #[must_use]
     pub fn held(&self) -> u32 {
-        self.total - self.free.len() as u32
+        self.entries.held()
     }
 
     #[must_use]

@@ -174,7 +174,7 @@ impl Home {
             misses: 0,
             to_memory: *plan.mesh.home_to_memory,
             mesh: Mesh::new(&plan)?,
-            tables: Tables::new(spec, *llc.slices as usize, nodes.len()),
+            tables: Tables::new(spec, *llc.slices as usize, cores as usize, nodes.len()),
             nodes,
             socket_link: socket_link.map(SocketLink::new),
             requests: Slab::new(),

@@ -22,7 +22,7 @@ WORDS = {
 
 
 def total(parts: Iterable[Checked]) -> Checked:
-    """Of several machines together."""
+    """Add the counts of several machines."""
     all_of_them = [model.document(part) for part in parts]
     return Checked(**{count: sum(part[count] for part in all_of_them) for count in WORDS})
 

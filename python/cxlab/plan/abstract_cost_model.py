@@ -43,7 +43,7 @@ SOURCE = "Tang et al., EuroSys'24, section 6"
 
 R_D_RANGE = Range(1.0, low_open=True)  # 1 would mean that main memory is no faster than the SSD
 R_C_RANGE = Range(1.0)  # up to R_d, which `AbstractCost` checks
-C_RANGE = Range(0.0, low_open=True)
+C_RANGE = Range(1e-6)  # a MiB of main memory for a TiB of CXL memory
 R_T_RANGE = Range(0.0, low_open=True)
 
 

@@ -55,7 +55,7 @@ impl Entry {
         self.0 >> LINE == line.line_number() + 1
     }
 
-    /// Whose copy it is, if the way is not empty.
+    /// The line that the way holds, if it is not empty.
     pub fn line(self) -> Option<Hpa> {
         (!self.is_empty()).then(|| Hpa::new(((self.0 >> LINE) - 1) * LINE_BYTES))
     }

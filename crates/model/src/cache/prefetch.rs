@@ -1,17 +1,22 @@
 //! Prefetchers of a core: lines asked for before an instruction wants them.
 //!
 //! ```text
-//!   loads ----------------> stride, by instruction --+--> L2 while the superqueue has room,
-//!   loads and stores that                            |    else the LLC alone; nothing while the home
-//!   miss L1 --------------> stream, ascending or     |    agents of the line's node have no free entry
-//!                           descending --------------+
+//!   loads ----------------> stride, by instruction --+--> L2 while the superqueue has room;
+//!   loads and stores that                            |    nothing while the table of the line's
+//!   look into L2 ---------> stream, ascending or     |    slice has no free entry
+//!                           descending; pair --------+
+//!   loads without a fill                             |
+//!   buffer ---------------> homeless: their own line-+
 //! ```
 //!
 //! A prefetcher is a file: what it has seen, and which line it asks for next. The bounds are common to all: superqueue
 //! and LLC prefetches per core (occupancy), and the home agents' sign of distress (the mesh's Dynamic Prefetch
 //! Throttle; Intel, Sapphire Rapids uncore performance monitoring, DISTRESS_ASSERTED). Latency benchmarks of the papers have
 //! prefetchers off; a host file says what its machine has, and a bench may say otherwise.
-//! Not modelled: adjacent lines, prefetches into L1, useless prefetches on the wrong path.
+//! A load that finds all fill buffers taken is homeless in L1: its line comes to L2 meanwhile. So a core's loads have as many
+//! lines under way as the superqueue has entries. Source: Intel PerfSpect, internal/extract/prefetcher.go, of Sapphire Rapids
+//! and its successors. Not modelled: prefetches into L1, useless prefetches on the wrong path; Intel prints no rule by which
+//! a homeless load asks again after it was refused.
 
 mod stream;
 mod stride;
@@ -40,6 +45,8 @@ pub struct PrefetchSpec {
     pub stream_distance: Sourced<u32>,
     /// whether a line that misses L2 brings the other one of its aligned 128 bytes
     pub pairs: Sourced<bool>,
+    /// whether a load that finds no free fill buffer has its line brought to L2 meanwhile
+    pub homeless: Sourced<bool>,
     /// L2 misses and prefetches under way at once [lines]
     pub superqueue: Sourced<u32>,
 }
@@ -94,12 +101,18 @@ pub struct Prefetchers {
     strides: Strides,
     streams: Streams,
     pairs: bool,
+    homeless: bool,
 }
 
 impl Prefetchers {
     pub fn new(spec: &PrefetchSpec) -> Prefetchers {
         let streams = Streams::new(*spec.streams as usize, *spec.stream_distance);
-        Prefetchers { strides: Strides::new(*spec.strides as usize), streams, pairs: *spec.pairs }
+        Prefetchers {
+            strides: Strides::new(*spec.strides as usize),
+            streams,
+            pairs: *spec.pairs,
+            homeless: *spec.homeless,
+        }
     }
 
     /// A load by the instruction at `place`: the line that it may want next.
@@ -120,6 +133,12 @@ impl Prefetchers {
             return Wanted::default();
         }
         Wanted { next: line.line_number() ^ 1, step: 1, left: 1 }
+    }
+
+    /// A load missed L1 and found no free fill buffer: its line, which L2 may bring meanwhile.
+    #[inline]
+    pub fn homeless(&self, line: Hpa) -> Wanted {
+        Wanted { next: line.line_number(), step: 1, left: u32::from(self.homeless) }
     }
 
     /// Of the last lines wanted by [`Prefetchers::looked_up`], so many were not asked for: they are wanted at its next access.

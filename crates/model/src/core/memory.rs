@@ -62,6 +62,9 @@ impl Core {
         let look = Look { waiters, ..look };
         let Some(at) = self.misses.buffers.take(known) else {
             self.misses.queue(line, look);
+            if look.op == Op::Load {
+                self.fetch_homeless(line, known, uncore)?;
+            }
             return Ok(None);
         };
         let ready = self.look_in_l2(line, look, at, uncore)?;

@@ -42,6 +42,13 @@ impl Core {
         Ok(())
     }
 
+    /// Let L2 bring the line of a load that waits for a fill buffer. It teaches the other prefetchers nothing: the load looks
+    /// into L2 when it has its buffer.
+    pub(super) fn fetch_homeless<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) -> Result<(), ModelError> {
+        let Some(prefetchers) = &self.prefetch else { return Ok(()) };
+        self.ask(prefetchers.homeless(line), at, uncore).map(drop)
+    }
+
     /// Ask for lines that are neither here nor on their way: how many were refused.
     fn ask<U: Uncore>(&mut self, wanted: Wanted, at: Time, uncore: &mut U) -> Result<u32, ModelError> {
         let mut lines = wanted;

@@ -43,7 +43,7 @@ impl Home {
             }
             Op::NonTemporalPart => {
                 if self.llc.forget(slice, line) {
-                    self.write_back(line, now, queue);
+                    self.write_back(line, by.core, now, queue);
                 }
                 false
             }

@@ -12,14 +12,14 @@ impl Home {
     /// A line of `core` comes into the LLC; what leaves it changed goes to its memory.
     pub fn fill_llc<Q: Queue>(&mut self, victim: Victim, core: CoreId, at: Time, queue: &mut Q) {
         if let Some(line) = self.take_in(victim, core) {
-            self.write_back(line, at, queue);
+            self.write_back(line, core, at, queue);
         }
     }
 
-    /// A changed line leaves the LLC for its memory.
-    pub(super) fn write_back<Q: Queue>(&mut self, line: Hpa, at: Time, queue: &mut Q) {
+    /// A changed line leaves the LLC for its memory, on account of `core`.
+    pub(super) fn write_back<Q: Queue>(&mut self, line: Hpa, core: CoreId, at: Time, queue: &mut Q) {
         let home = self.of(line).expect("a cached line has a memory");
-        let by = Reference::of_core(CoreId(0), ReferenceKind::WriteBack);
+        let by = Reference::of_core(core, ReferenceKind::WriteBack);
         let key = self.requests.insert(Request::new(line, Op::WriteBack, by, home, at));
         queue.schedule(at, Event::Evicted(key));
     }

@@ -1,18 +1,19 @@
 //! The tables of requests: a slice's home agent has an entry for each line that it works on, from the look-up to the end.
 //!
 //! ```text
-//!   to the slice -> [entry | waits for one, in order] -> snoop filter, LLC tags -> [memory] -> at the core: the entry is free
+//!   to the slice -> [entry | waits for its turn] -> snoop filter, LLC tags -> [memory] -> at the core: the entry is free
 //!   L2's victim  -> [entry | waits] -> pulled from its core ---------------------------------> the entry is free
 //!   LLC's victim -> [entry | waits] -----------------------------------------> memory has it: the entry is free
 //! ```
 //!
 //! A hit of the LLC holds its entry too, until the core has the line. Lines of all memories share a slice's table. A
-//! prefetch is refused while its slice has no free entry. Source: Intel, Sapphire Rapids uncore performance monitoring, CHA:
+//! prefetch is refused while its slice has no free entry. If a table is full, the cores take turns (an assumption: a mesh
+//! arbitrates among its sources, and none of Intel's documents says how). Source: Intel, Sapphire Rapids uncore performance monitoring, CHA:
 //! each CHA has a table of requests (TOR), which holds pending hits and misses, of DDR and of CXL memory, and the write-backs
 //! of cores (TOR_INSERTS.IA_WBMTOI, IA_WBEFTOE). Not modelled: a victim of L2 takes its entry when it leaves its core, not
 //! when it is at the slice; a request for a line that is being served waits with its entry, not before it.
 
-use cxlab_kernel::{Slots, Time};
+use cxlab_kernel::{Entries, Time, Turns};
 
 use super::{Around, Event, Home, HomeSpec, Queue};
 use crate::addr::Hpa;
@@ -42,20 +43,52 @@ enum Waiting {
 #[derive(Clone, Copy, Debug)]
 struct Pull {
     core: CoreId,
-    /// from its core to its slice and back: the request, and the pull with which the data leave
+    /// from its core to its slice and back, twice: the request and the pull, the data and the word that the slice has them
     takes: Time,
+}
+
+/// The table of a slice, and who waits for an entry.
+struct Table {
+    entries: Entries,
+    waiting: Turns<Waiting>,
+}
+
+impl Table {
+    #[inline]
+    fn has_room(&self, at: Time) -> bool {
+        self.waiting.is_empty() && self.entries.has_free(at)
+    }
+
+    /// Take an entry for what is ready at `at`, or wait for one among those of its core: since when it has it.
+    #[inline]
+    fn take(&mut self, at: Time, core: CoreId, waiter: Waiting) -> Option<Time> {
+        let since = if self.waiting.is_empty() { self.entries.take(at) } else { None };
+        if since.is_none() {
+            self.waiting.push(usize::from(core.0), waiter);
+        }
+        since
+    }
+
+    /// Whose turn it is, with the entry that is free first, and since when.
+    fn serve(&mut self) -> Option<(Waiting, Time)> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let at = self.entries.take(Time::ZERO)?;
+        self.waiting.pop().map(|next| (next, at))
+    }
 }
 
 /// The table of each slice.
 pub struct Tables {
-    slices: Box<[Slots<Waiting>]>,
+    slices: Box<[Table]>,
     nodes: Box<[Occupancy]>,
 }
 
 impl Tables {
-    pub fn new(spec: &HomeSpec, slices: usize, nodes: usize) -> Tables {
-        let slices = (0..slices).map(|_| Slots::new(*spec.requests)).collect();
-        Tables { slices, nodes: vec![Occupancy::default(); nodes].into() }
+    pub fn new(spec: &HomeSpec, slices: usize, cores: usize, nodes: usize) -> Tables {
+        let table = |_| Table { entries: Entries::new(*spec.requests), waiting: Turns::new(cores) };
+        Tables { slices: (0..slices).map(table).collect(), nodes: vec![Occupancy::default(); nodes].into() }
     }
 
     /// Whether a slice has a free entry: a prefetch is refused if it has none.
@@ -73,11 +106,8 @@ impl Tables {
     #[inline]
     fn take(&mut self, now: Time, key: RequestKey, request: &Request) -> Option<Time> {
         let node = &mut self.nodes[usize::from(request.node.0)];
-        let slice = &mut self.slices[usize::from(request.slice.0)];
-        let at = slice.take(now);
-        if at.is_none() {
-            slice.wait(Waiting::Request(key));
-        }
+        let table = &mut self.slices[usize::from(request.slice.0)];
+        let at = table.take(now, request.core(), Waiting::Request(key));
         if at != Some(now) {
             node.waiting += 1;
             node.full_events += 1;
@@ -113,14 +143,14 @@ impl Home {
     /// An entry is free: the next ones have it.
     pub(super) fn give_back_entry<Q: Queue>(&mut self, now: Time, request: &Request, queue: &mut Q) {
         self.tables.nodes[usize::from(request.node.0)].held -= 1;
-        let slice = &mut self.tables.slices[usize::from(request.slice.0)];
-        slice.give_back(now);
-        while let Some((next, free)) = slice.serve() {
+        let table = &mut self.tables.slices[usize::from(request.slice.0)];
+        table.entries.give_back(now);
+        while let Some((next, free)) = table.serve() {
             let at = free.max(now);
             match next {
                 Waiting::Request(key) => queue.schedule(at, Event::Entered(key)),
                 Waiting::Victim(Pull { core, takes }) => {
-                    slice.give_back(at + takes);
+                    table.entries.give_back(at + takes);
                     queue.schedule(at + takes, Event::Pulled(core));
                 }
             }
@@ -130,13 +160,11 @@ impl Home {
     /// A victim of `core` leaves for its slice: when it is pulled; `None` if it waits, and [`Event::Pulled`] says so.
     pub fn pull(&mut self, core: CoreId, line: Hpa, at: Time) -> Option<Time> {
         let slice = self.slice(line);
-        let takes = self.mesh.to_home(core, slice) + self.mesh.to_core(core, slice);
+        let round_trip = self.mesh.to_home(core, slice) + self.mesh.to_core(core, slice);
+        let takes = round_trip + round_trip;
         let table = &mut self.tables.slices[usize::from(slice.0)];
-        let Some(at) = table.take(at) else {
-            table.wait(Waiting::Victim(Pull { core, takes }));
-            return None;
-        };
-        table.give_back(at + takes);
+        let at = table.take(at, core, Waiting::Victim(Pull { core, takes }))?;
+        table.entries.give_back(at + takes);
         Some(at + takes)
     }
 
