@@ -1,4 +1,4 @@
-//! What a host file says of a core: its window, ports, latencies and micro-operations.
+//! The keys of a host file for a core: its window, ports, latencies and micro-operations.
 
 use cxlab_kernel::{Frequency, Time};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use crate::cache::{CacheSpec, PrefetchSpec};
 use crate::fact::{Cycles, Sourced};
 use crate::translation::TlbSpec;
 
-/// The parts of a host file that a core is made from.
+/// Parts of a host file that a core is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreParts<'a> {
     pub core: &'a CoreSpec,

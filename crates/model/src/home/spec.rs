@@ -1,4 +1,4 @@
-//! What a host file says of the mesh and of the home agents.
+//! The keys of a host file for the mesh and the home agents.
 
 use cxlab_kernel::Time;
 use schemars::JsonSchema;
