@@ -32,7 +32,7 @@ pub struct ControllerSpec {
 }
 
 impl ControllerSpec {
-    /// What holds for any controller, whatever its DRAM.
+    /// Checks the rules for any controller, whatever its DRAM.
     pub(super) fn check(&self) -> Result<(), DramError> {
         for (key, value) in [("read_queue", *self.read_queue), ("write_queue", *self.write_queue)] {
             if !(1..=4096).contains(&value) {
