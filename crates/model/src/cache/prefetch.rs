@@ -9,10 +9,11 @@
 //!   buffer ---------------> homeless: their own line-+
 //! ```
 //!
-//! Each prefetcher is a file: it remembers accesses and chooses the next line. The bounds are common to all: superqueue
-//! and LLC prefetches per core (occupancy), and the home agents' sign of distress (the mesh's Dynamic Prefetch
-//! Throttle; Intel, Sapphire Rapids uncore performance monitoring, DISTRESS_ASSERTED). The papers measure latency with
-//! prefetchers off. A host file says whether its machine has them on, and a bench may override it.
+//! Each prefetcher is a file: it remembers accesses and chooses the next line. The bounds are common to all. They are
+//! the superqueue, the LLC prefetches per core (occupancy), and the home agents' sign of distress. The sign is that of
+//! the mesh's Dynamic Prefetch Throttle (Intel, Sapphire Rapids uncore performance monitoring, DISTRESS_ASSERTED). The
+//! papers' benches of latency have prefetchers off. A host file says whether its machine has them on, and a bench may
+//! override it.
 //! A load that finds all fill buffers taken is homeless in L1, and its line comes to L2 meanwhile. So a core's loads
 //! have as many lines under way as the superqueue has entries. Source: Intel PerfSpect, internal/extract/prefetcher.go,
 //! for Sapphire Rapids and its successors. Not modelled: prefetches into L1, and useless prefetches on the wrong path.

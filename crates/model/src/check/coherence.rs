@@ -5,11 +5,11 @@
 //!   after many events, and at rest: the same for every line that a cache holds
 //! ```
 //!
-//! The rules are those of MESI with a directory (Nagarajan, Sorin, Hill, Wood, A Primer on Memory Consistency and Cache
-//! Coherence, 2nd edition, 2020, 1.5 and 8.2): one writer or many readers, and the directory knows every copy. The
-//! checker sees states, not contents, so it does not find a changed line that is dropped without a write. It cannot see
-//! a state that is wrong between two looks and right again. A machine of one core has no filter, and the checker only
-//! compares L1 with L2.
+//! The rules are those of MESI with a directory: one writer or many readers, and the directory knows every copy.
+//! Source: Nagarajan, Sorin, Hill, Wood, A Primer on Memory Consistency and Cache Coherence, 2nd edition, 2020, 1.5 and
+//! 8.2. The checker sees states, not contents, so it does not find a changed line that is dropped without a write. It
+//! cannot see a state that is wrong between two looks and right again. A machine of one core has no filter, and the
+//! checker only compares L1 with L2.
 
 use std::collections::HashMap;
 

@@ -8,9 +8,9 @@
 //!
 //! A message has its credit when it is ready for the wire. Times are known ahead, so events wait here until no earlier
 //! one can come. A message leaves no earlier than from a wire that carries slots one by one, without flits. That bound
-//! needs nothing of the packer. The checker sees messages when they enter a link. It cannot see flits one by one: it
-//! does not check which slot of which flit a header has, nor that a link rests while it is trained anew. Source: CXL
-//! 2.0, 4.2.2 (68 B flit of four slots), 4.2.5.
+//! needs nothing of the packer. The checker sees messages when they enter a link. It cannot see flits one by one, so it
+//! does not check which slot of which flit a header has. It does not check either that a link rests while it is trained
+//! anew. Source: CXL 2.0, 4.2.2 (68 B flit of four slots), 4.2.5.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};

@@ -51,8 +51,8 @@ pub struct SocketLinkSpec {
     pub mesh: Sourced<Time>,
     /// where the other socket's home agent notes that a line of its DDR is owned here
     pub directory: Sourced<Directory>,
-    /// at the other socket's home agent, before its DDR is read: directory and snoop filter, and for memory that
-    /// may be cached on both sockets the wait for the answer (MICRO'23 O1 to O3) [ns]
+    /// at the other socket's home agent, before its DDR is read: directory and snoop filter. Memory that may be cached
+    /// on both sockets also waits for the answer (MICRO'23 O1 to O3) [ns]
     pub coherence_check: Sourced<Time>,
     pub remote_snoop_filter: RemoteSnoopFilterSpec,
 }

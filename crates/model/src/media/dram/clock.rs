@@ -1,9 +1,9 @@
 //! The memory clock, and times as JEDEC writes them: "39nCK", "5ns", "max(8nCK, 5ns)".
 //!
-//! A period is kept as a fraction of picoseconds (DDR5-4800: 1250/3 ps), so that an edge is rounded once and the error
-//! does not add up. A minimum in ns becomes cycles by the standard's own rounding rule. The rule gives a guard band, so
-//! that 5 ns at a rounded tCK is not a cycle too many. Source: JESD79-4 and JESD79-5, "Rounding definitions and
-//! algorithms" (2.6 % and 0.3 %).
+//! A period is kept as a fraction of picoseconds (DDR5-4800: 1250/3 ps). So an edge is rounded once and the error does
+//! not add up. A minimum in ns becomes cycles by the standard's own rounding rule. The rule gives a guard band, so that
+//! 5 ns at a rounded tCK is not a cycle too many. Source: JESD79-4 and JESD79-5, "Rounding definitions and algorithms"
+//! (2.6 % and 0.3 %).
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};

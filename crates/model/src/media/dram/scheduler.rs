@@ -6,7 +6,7 @@
 //!                       closed          -> ACT    /  that would delay them; else it is the other way round
 //! ```
 //!
-//! First ready, first come, first served (Rixner et al., ISCA 2000): of the commands of a kind that can go at the
+//! First ready, first come, first served (Rixner et al., ISCA 2000). Among the commands of a kind that can go at the
 //! earliest instant, the oldest goes. Once a request is past its age limit, no command goes that could delay it. Reads
 //! go until the writes reach their high mark. Then writes go, down to the low mark. Without reads, writes above the low
 //! mark go until a read comes. No rows are opened for the other direction ahead of its turn.
