@@ -277,19 +277,19 @@ impl Core {
         }
     }
 
-    /// Loads that have been committed since the beginning.
+    /// Number of loads committed since the beginning.
     #[must_use]
     pub fn loads_committed(&self) -> u64 {
         self.window.loads_committed()
     }
 
-    /// How often a miss waited for a fill buffer.
+    /// Number of misses that waited for a fill buffer.
     #[must_use]
     pub fn fill_buffer_waits(&self) -> u64 {
         self.misses.buffers.waits()
     }
 
-    /// Fill buffers in use.
+    /// Number of fill buffers in use.
     #[must_use]
     pub fn fill_buffers_held(&self) -> u32 {
         self.misses.buffers.held()
@@ -468,7 +468,7 @@ impl Core {
                 }
             }
             Step::Invalidate { forget } => {
-                // Other cores' events may have passed while this core waited for its commits.
+                // Events of other cores may have passed while this core waited for its commits.
                 self.front.advance_to(self.commit.now());
                 self.translation.forget(forget);
             }

@@ -12,8 +12,8 @@
 //! line wait in their order, so no snoop meets a line on its way. CXL memory needs no more than this filter, because no
 //! cache of a device can change its lines.
 //!
-//! [`Event`] lists what happens. [`Around`] is what the home agents need around them. Not modelled: back-invalidation by a
-//! full filter, the F and O states, snoops from the other socket.
+//! [`Event`] lists the events. [`Around`] has the services that the home agents need around them. Not modelled:
+//! back-invalidation by a full filter, the F and O states, snoops from the other socket.
 
 mod address_map;
 mod agent;
@@ -61,7 +61,7 @@ use stats::NodeCounts;
 pub enum Event {
     /// a request reaches the home agent and the LLC
     Home(RequestKey),
-    /// a request that waited has an entry of its slice's table
+    /// a request that waited has got its entry of its slice's table
     Entered(RequestKey),
     /// a request reaches the link to the other socket
     Cross(RequestKey),
@@ -100,7 +100,7 @@ pub trait Around: Queue {
     fn snoop(&mut self, core: CoreId, line: Hpa, left: Snoop) -> Option<bool>;
 }
 
-/// The parts of a machine that its home agents are made from.
+/// Parts of a machine that its home agents are made from.
 pub struct HomeParts<'a> {
     pub plan: Floorplan<'a>,
     pub spec: &'a HomeSpec,

@@ -71,7 +71,7 @@ impl Core {
         self.caches.fill(line, state, by)
     }
 
-    /// What the core may do with the line, if it has it.
+    /// Rights of the core to the line; `None` if the core has no copy.
     #[must_use]
     pub fn state(&self, line: Hpa) -> Option<LineState> {
         self.caches.state(line)

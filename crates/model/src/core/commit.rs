@@ -121,7 +121,7 @@ impl Core {
         Ok(())
     }
 
-    /// Commit the oldest row.
+    /// Commits the oldest row.
     #[inline]
     pub(super) fn commit_oldest<U: Uncore>(
         &mut self,

@@ -33,7 +33,7 @@ macro_rules! causes {
                 match self { $(Cause::$cause => $name,)+ }
             }
 
-            /// What the core does in time charged to this cause.
+            /// Activity of the core while time is charged to this cause.
             #[must_use]
             pub fn description(self) -> &'static str {
                 match self { $(Cause::$cause => $description,)+ }
@@ -250,7 +250,7 @@ impl CpiStack {
         self.charge(Cause::Execution, oldest.complete);
     }
 
-    /// An instruction is dispatched at `at` into an empty window.
+    /// Charges the time up to `at`, when an instruction is dispatched into an empty window.
     pub fn dispatched(&mut self, at: Time, mode: Option<Mode>) {
         self.mode = mode.unwrap_or(self.mode);
         match self.late {
@@ -261,7 +261,7 @@ impl CpiStack {
         }
     }
 
-    /// The next instruction is late for this reason.
+    /// Notes why the next instruction is late.
     #[inline]
     pub fn late(&mut self, why: Late) {
         self.late = why;
@@ -286,7 +286,7 @@ impl CpiStack {
         self.spans = *request.spans();
     }
 
-    /// The core has nothing to do before `until`.
+    /// Charges idle time up to `until`.
     pub fn idle(&mut self, until: Time) {
         self.spent.idle += until.since(self.charged);
         self.charged = self.charged.max(until);

@@ -36,7 +36,7 @@ impl Slots {
         }
     }
 
-    /// When the next slot is.
+    /// Time of the next slot.
     #[inline]
     pub fn next(&self) -> Time {
         if self.used == self.width { self.cycle + self.period } else { self.cycle }

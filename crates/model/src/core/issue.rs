@@ -13,7 +13,7 @@ use crate::error::ModelError;
 use crate::feed::{LineAccess, Touch};
 use crate::request::Op;
 
-/// What a store in the queue gives to a load.
+/// Result of asking a store in the queue for a load's data.
 enum Forwarded {
     /// its data, at this time
     At(Time),

@@ -123,7 +123,7 @@ impl Core {
         Ok(ready)
     }
 
-    /// A new request that has found no entry of the superqueue waits for one.
+    /// Lets a new request wait if it has found no entry of the superqueue.
     pub(super) fn wait_for_superqueue(&mut self, key: RequestKey, leaves: Option<Time>) {
         if leaves.is_none() {
             self.misses.superqueue.wait(Entering::Request(key));

@@ -23,7 +23,7 @@ pub struct Posted {
     under_way: u32,
     /// when the last one was acknowledged
     last: Time,
-    /// fences that wait for all that is under way
+    /// fences that wait for all requests under way
     fences: Vec<StoreNumber>,
     /// flushes and write-backs that wait for their line; they count as under way
     behind: Vec<(StoreNumber, Hpa, Op)>,
@@ -157,7 +157,7 @@ impl Core {
         Ok(())
     }
 
-    /// A request that brings no line is acknowledged.
+    /// Counts the acknowledgement of a request that brings no line.
     pub(super) fn acknowledged(&mut self, at: Time) {
         self.posted.under_way -= 1;
         self.posted.last = self.posted.last.max(at);

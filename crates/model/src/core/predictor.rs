@@ -7,9 +7,9 @@
 //!   direct        always right: the target is in the instruction
 //! ```
 //!
-//! Source: A. Seznec and P. Michaud, A case for (partially) tagged geometric history length branch prediction,
-//! JILP 8 (2006). Sizes are of that paper's order; Golden Cove's are not published. Not modelled: the branch target
-//! buffer's capacity, what a wrong path fetches and touches.
+//! Source: A. Seznec and P. Michaud, A case for (partially) tagged geometric history length branch prediction, JILP 8
+//! (2006). Sizes are of that paper's order, because Golden Cove's are not published. Not modelled: the branch target
+//! buffer's capacity, and the lines that a wrong path fetches and touches.
 
 use crate::feed::{Branch, Outcome};
 
@@ -31,7 +31,7 @@ struct Tagged {
     useful: bool,
 }
 
-/// Everything the front end remembers of branches.
+/// The front end's memory of branches.
 #[derive(Debug)]
 pub struct Predictor {
     bimodal: Box<[i8]>,

@@ -246,7 +246,7 @@ impl Core {
         self.profile.as_deref()
     }
 
-    /// An instruction that touches these lines is about to be dispatched.
+    /// Notes an instruction that touches these lines and is about to be dispatched.
     #[cold]
     #[inline(never)]
     pub(super) fn profile_begins<U: Uncore>(&mut self, instruction: u64, accesses: &[LineAccess], uncore: &U) {

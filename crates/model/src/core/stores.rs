@@ -22,7 +22,7 @@ struct Store {
 /// Stores between dispatch and L1.
 #[derive(Debug)]
 pub struct StoreQueue {
-    /// more places than entries: a power of two
+    /// a power of two, which is at least the number of entries
     ring: Box<[Store]>,
     entries: u64,
     dispatched: StoreNumber,

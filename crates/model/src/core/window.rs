@@ -257,7 +257,7 @@ impl Window {
         &mut self.touched[place]
     }
 
-    /// Loads that have been committed since the beginning.
+    /// Number of loads committed since the beginning.
     pub fn loads_committed(&self) -> u64 {
         self.loads_committed
     }
@@ -273,7 +273,7 @@ impl Window {
         self.committed == sequence
     }
 
-    /// Rows that have been committed since the beginning.
+    /// Number of rows committed since the beginning.
     pub fn committed(&self) -> Sequence {
         self.committed
     }
@@ -283,7 +283,7 @@ impl Window {
         self.next - 1
     }
 
-    /// Whether the instruction's row has been taken by a later one.
+    /// Whether a later instruction has taken the row of this one.
     #[inline]
     pub fn has_forgotten(&self, sequence: Sequence) -> bool {
         self.next - sequence >= self.ring.len() as u64

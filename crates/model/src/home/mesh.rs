@@ -44,7 +44,7 @@ impl Floorplan<'_> {
 pub struct Mesh {
     slices: usize,
     cores: usize,
-    /// for each core and slice: from the address to a known LLC miss, and from there back
+    /// for each core and slice: time from the address to a known LLC miss, and from there back
     ways: Vec<(Time, Time)>,
 }
 

@@ -67,7 +67,7 @@ pub enum Directory {
     OnDie,
 }
 
-/// What tracks accesses to the CXL memory of the other socket (EuroSys'24, 3.2 suspects it of the low bandwidth).
+/// A table of accesses to the CXL memory of the other socket. EuroSys'24, 3.2, suspects it of the low bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RemoteSnoopFilterSpec {
@@ -171,7 +171,7 @@ impl Home {
         self.socket_link.as_mut().expect("a node of the other socket has a link")
     }
 
-    /// A request reaches the socket-to-socket link.
+    /// Sends a request over the socket-to-socket link.
     pub(super) fn cross<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let data = self.requests[key].op.is_write();
         let there = self.link().send_out(now, data);
@@ -181,7 +181,7 @@ impl Home {
         queue.schedule(there, Event::RemoteHome(key));
     }
 
-    /// A request reaches the other socket's home agent.
+    /// Handles a request that reaches the other socket's home agent.
     pub(super) fn remote_home<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let cxl = self.nodes[usize::from(self.requests[key].node.0)].cxl;
         let link = self.link();
@@ -215,7 +215,7 @@ impl Home {
         queue.schedule(at, Event::CrossBack(asker));
     }
 
-    /// The other socket's memory has answered.
+    /// Handles an answer of the other socket's memory.
     pub(super) fn remote_answered<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         let Request { op, node, .. } = self.requests[key];
         if op == Op::Directory {
@@ -243,7 +243,7 @@ impl Home {
         self.access_memory(now, note, AccessKind::Write, Extent::Line, around);
     }
 
-    /// An answer reaches the socket-to-socket link.
+    /// Sends an answer back over the socket-to-socket link.
     pub(super) fn cross_back<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let data = self.requests[key].op.brings_line();
         let here = self.link().send_back(now, data);

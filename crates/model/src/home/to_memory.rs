@@ -15,7 +15,7 @@ impl Home {
         queue.schedule(now + self.to_memory, if away { Event::Cross(key) } else { Event::Memory(key) });
     }
 
-    /// A request reaches its memory controller or root port.
+    /// Handles a request that reaches its memory controller or root port.
     pub(super) fn arrive<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         let request = &mut self.requests[key];
         let node = &mut self.nodes[usize::from(request.node.0)];

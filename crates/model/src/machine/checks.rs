@@ -301,7 +301,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Compares lines whose copies were changed by warming, if many wait.
+    /// Compares lines whose copies warming has changed, if many wait.
     pub(super) fn check_warmed(&mut self) {
         let Some(checks) = &mut self.checks else { return };
         if self.shared.touched.as_ref().is_some_and(|lines| lines.len() >= MOST_WAITING) {

@@ -50,13 +50,13 @@ pub struct FlashSpec {
     pub channels: Sourced<u32>,
     /// dies of a channel
     pub dies: Sourced<u32>,
-    /// bytes of the cells beyond what the host sees, as a share of the latter
+    /// bytes of the cells that the host does not see, as a share of those that it sees
     pub over_provisioning: Sourced<f64>,
-    /// which block is erased next
+    /// rule that chooses the block to erase next
     pub collector: Sourced<Collector>,
     /// erased blocks of a die below which garbage collection works
     pub free_blocks: Sourced<u32>,
-    /// what the drive holds when a run begins
+    /// state of the drive when a run begins
     pub precondition: Sourced<Precondition>,
     /// translation, error correction and firmware, for each request [ns]
     pub controller_latency: Sourced<Time>,

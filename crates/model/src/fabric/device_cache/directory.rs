@@ -26,7 +26,7 @@ pub enum Index {
 pub enum Start {
     /// nothing
     Empty,
-    /// what is asked of it first: a page that finds a way which was never used has been there since before the run
+    /// the first pages that are asked for: a page that finds a never-used way counts as there since before the run
     Warm,
 }
 

@@ -34,9 +34,9 @@ pub struct DeviceCacheSpec {
     pub mshrs: Sourced<u32>,
     /// look-up of a request in the directory [ns]
     pub look_up: Sourced<Time>,
-    /// what the cache holds when a run begins
+    /// contents of the cache when a run begins
     pub start: Sourced<Start>,
-    /// a log of written lines beside the pages; none where it is not given: a write of a page that is not there fetches it
+    /// a log of written lines beside the pages; without it, a write to a page that is not there fetches the page
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_log: Option<WriteLogSpec>,
 }
@@ -45,7 +45,7 @@ impl DeviceCacheSpec {
     /// Whether a device of this capacity can have the cache.
     ///
     /// # Errors
-    /// The first rule that is broken, with what is valid.
+    /// The first rule that is broken, with the valid values.
     pub fn check(&self, device: Bytes) -> Result<(), CxlError> {
         not_zero(&[("cache.ways", *self.ways), ("cache.mshrs", *self.mshrs)])?;
         let wrong = |key, value: String, valid| Err(CxlError::DeviceCache { key, value, valid });

@@ -31,8 +31,7 @@ use crate::mem::Tag;
 pub struct WriteLogSpec {
     /// bytes of DRAM beyond `cache.capacity` that hold lines: one half is filled while the other is compacted [B]
     pub capacity: Sourced<Bytes>,
-    /// look-up of a line in the index, beside that in the directory; a read whose page is there does not wait for it
-    /// [ns]
+    /// look-up in the index, beside that in the directory; a read whose page is there does not wait for it [ns]
     pub look_up: Sourced<Time>,
     /// pages that compaction reads, merges and programs at once
     pub merge_buffer: Sourced<u32>,

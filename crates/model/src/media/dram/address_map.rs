@@ -30,7 +30,7 @@ pub enum Field {
     Row,
 }
 
-/// What is XORed into the bank's numbers.
+/// Bits that are XORed into the bank's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hash {

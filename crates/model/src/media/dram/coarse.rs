@@ -27,13 +27,13 @@ use crate::mem::{Access, AccessKind, Driver};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CoarseSpec {
-    /// a read alone, from arrival to its last beat at the requester [ns]; all included
+    /// latency of a read alone, from arrival to its last beat at the requester, all included [ns]
     pub latency: Sourced<Time>,
     /// banks of a channel that work at once
     pub banks: Sourced<u32>,
     /// how long an access keeps its bank, the row cycle [ns]
     pub bank_busy: Sourced<Time>,
-    /// what one channel's bus carries [GB/s]
+    /// bandwidth of one channel's bus [GB/s]
     pub bandwidth: Sourced<Bandwidth>,
     /// buses side by side
     pub channels: Sourced<u32>,

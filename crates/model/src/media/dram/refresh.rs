@@ -19,7 +19,7 @@ use super::device::Device;
 use super::shape::{BankIndex, Shape};
 use super::standard::Dram;
 
-/// Which banks a refresh takes.
+/// The banks that a refresh takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefreshMode {

@@ -20,7 +20,7 @@ use crate::document::{Kind, Mistake, library, parts, read};
 use crate::error::ModelError;
 use crate::fact::Sourced;
 
-/// A part by its name; a file of `data/dram/`, or one of the user's.
+/// A part by its name: a file of `data/dram/`, or a file of the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     name: String,

@@ -14,7 +14,7 @@ use super::geometry::BlockId;
 pub enum Collector {
     /// the block with the fewest valid units
     Greedy,
-    /// the block with the best ratio of space gained, by age, to what is copied (Rosenblum and Ousterhout, SOSP 1991)
+    /// the block with the best ratio of space gained, by age, to units copied (Rosenblum and Ousterhout, SOSP 1991)
     CostBenefit,
 }
 

@@ -35,7 +35,7 @@ pub struct FlashPart {
     /// until a program or an erase has made way for a read [ns]; without it a read waits for their end
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<Sourced<Time>>,
-    /// what the bus of a channel carries [GB/s]
+    /// bandwidth of a channel's bus [GB/s]
     pub bus: Sourced<Bandwidth>,
 }
 
