@@ -9,9 +9,9 @@
 //! to the picosecond. A wait for a line is split in the proportion of its request's stages, even if the core hid some
 //! of these stages. A stream whose lines wait for fill buffers is therefore charged to the fill buffers, not to the
 //! last stage of each line. Loads behind the oldest instruction and stores without waiters leave the core meanwhile.
-//! They are charged nothing. Not modelled: an L2 hit that waited for a fill buffer is charged as the request that gave
-//! the buffer back. Source: S. Eyerman, L. Eeckhout, T. Karkhanis and J. Smith, A performance counter architecture for
-//! computing accurate CPI components, ASPLOS 2006.
+//! They are charged nothing. Not modelled: a charge for an L2 hit that waited for a fill buffer. It is charged as the
+//! request that gave the buffer back. Source: S. Eyerman, L. Eeckhout, T. Karkhanis and J. Smith, A performance counter
+//! architecture for computing accurate CPI components, ASPLOS 2006.
 
 use cxlab_kernel::Time;
 

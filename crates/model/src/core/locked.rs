@@ -8,9 +8,10 @@
 //!
 //! A locked instruction is a row of the window like others, so later instructions that need no memory go on. It begins
 //! when three conditions hold. It is the oldest row, all earlier stores have left the store queue, and no posted line
-//! is under way. Not modelled: silicon may look up later loads early, and repeat them if another core takes their line
+//! is under way. Not modelled: early look-ups of later loads, which silicon repeats if another core takes their line
 //! meanwhile. Source: Intel SDM vol. 3, 8.2.3.9 (loads and stores are not reordered with locked instructions) and
-//! 11.3.1 (they empty the write-combining buffers). They are not among the serialising instructions of 8.3.
+//! 11.3.1 (they empty the write-combining buffers). Locked instructions are not among the serialising instructions of
+//! 8.3.
 
 use std::collections::VecDeque;
 

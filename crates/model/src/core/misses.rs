@@ -8,10 +8,10 @@
 //! ```
 //!
 //! A load or store for a prefetched line takes a fill buffer and waits with it. The LLC takes all victims of L2, clean
-//! ones too. Each victim holds its entry until the home agent has pulled it. It waits there for an entry of its slice's
-//! table. Source: Intel optimization manual (248966), Golden Cove: 16 L1D fill buffers, 48 outstanding L2 misses.
-//! Write-combining buffers are fill buffers (SDM vol. 3, 11.3.1). The non-inclusive LLC as a victim cache: MICRO'23
-//! (Sun et al.), 2.2. How long a victim holds its entry is not published (MOD-16).
+//! ones too. Each victim holds its entry of the superqueue until the home agent has pulled it. Meanwhile the victim
+//! waits for an entry of its slice's table. Source: Intel optimization manual (248966), Golden Cove: 16 L1D fill
+//! buffers, 48 outstanding L2 misses. Write-combining buffers are fill buffers (SDM vol. 3, 11.3.1). The non-inclusive
+//! LLC as a victim cache: MICRO'23 (Sun et al.), 2.2. How long a victim holds its entry is not published (MOD-16).
 
 use cxlab_kernel::{Slots, Time};
 use rustc_hash::FxHashMap;

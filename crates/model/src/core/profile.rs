@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Data are virtual addresses, which a page's walk gives. The number of entries is bounded. If there are too many, data
-//! are told apart less finely. If a thread is taken off its core, another thread's calls stay above its returns until a
-//! return fits again. Not modelled: lines that only stores wait for.
+//! are told apart less finely. If a thread is taken off its core, a return may find the calls of another thread above
+//! it. That lasts until a return fits again. Not modelled: lines that only stores wait for.
 
 use cxlab_kernel::Time;
 use rustc_hash::FxHashMap;

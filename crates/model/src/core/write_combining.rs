@@ -8,7 +8,7 @@
 //!
 //! The oldest buffer gives way to a new line. A line that leaves takes a fill buffer until the home agent has it.
 //! Source: Intel SDM vol. 3, 11.3.1 (buffering of write-combining memory) and vol. 1, 10.4.6.2. Not modelled: a
-//! processor may let a buffer go earlier. The bytes that a partial line writes are not told apart.
+//! processor's option to let a buffer go earlier, and which of its bytes a partial line has written.
 
 use crate::addr::{Hpa, LINE_BYTES};
 

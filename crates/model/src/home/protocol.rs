@@ -56,7 +56,7 @@ pub struct Answer {
     pub grant: Option<LineState>,
 }
 
-/// Looks up the table.
+/// Looks an answer up in the table.
 #[must_use]
 #[rustfmt::skip]
 pub fn answer(presence: Presence, ask: Ask, asker: CoreId) -> Answer {

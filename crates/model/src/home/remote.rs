@@ -6,9 +6,9 @@
 //!   home <- mesh <- [ back wire ] <----------------------------------------------------------------------------+
 //! ```
 //!
-//! The home agent of DDR keeps the lines that another socket may own in bits of the DRAM. A line that is read for
-//! ownership came back changed the last time, which cleared its bits. The home agent writes the line to set the bits
-//! again, and the reader does not wait for this write. Lines that are only read keep their bits.
+//! The home agent of DDR notes in the DRAM, in bits beside each line, which lines another socket may own. A line that
+//! is read for ownership came back changed the last time, which cleared its bits. The home agent writes the line to set
+//! the bits again, and the reader does not wait for this write. Lines that are only read keep their bits.
 //!
 //! Not modelled: a cache of the directory, flow control of the link, traffic of other protocols, snoops from the other
 //! socket.

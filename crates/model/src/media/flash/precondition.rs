@@ -2,9 +2,9 @@
 //!
 //! A fragmented drive is as long uniform random writes leave it. Its blocks were written one after the other, and the
 //! older a block is, the fewer of its units are still valid. With greedy collection the share of valid units falls
-//! geometrically from 1 to the share `u` of the next victim. The share of valid units of all blocks is then `(1 - u) /
-//! ln(1 / u)` (Desnoyers, SYSTOR 2012, 4). So the state of any block is a formula. A drive of terabytes costs a few
-//! bytes a block.
+//! geometrically from 1 to the share `u` of the next victim. The share of valid units of all blocks is then
+//! `(1 - u) / ln(1 / u)` (Desnoyers, SYSTOR 2012, 4). So the state of any block is a formula. A drive of terabytes costs
+//! a few bytes a block.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
