@@ -1,4 +1,4 @@
-//! The short path of an instruction. All earlier instructions are complete, so its operands are known and it is
+//! The short way of an instruction. All earlier instructions are complete, so its operands are known and it is
 //! committed at once.
 //!
 //! ```text

@@ -26,7 +26,7 @@ use crate::error::ModelError;
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     row: Sequence,
-    /// the first store that comes after this instruction
+    /// the first store that is not before this instruction
     behind: StoreNumber,
     /// it was the oldest row while a store or posted line was under way
     waited: bool,

@@ -35,7 +35,7 @@ pub trait Uncore {
     fn depart(&mut self, key: RequestKey, at: Time);
     /// Whether a prefetch of the line is refused: the line has no memory, or its home agents have no free entry.
     fn congested(&self, line: Hpa, at: Time) -> bool;
-    /// Tells the LLC a changed line of the core. The core keeps the line.
+    /// Tells the LLC of a changed line of the core. The core keeps the line.
     fn cleaned(&mut self, core: CoreId, line: Hpa, at: Time);
     /// Tells the home agents that a line has left the core's caches.
     fn victim(&mut self, core: CoreId, victim: Victim, at: Time);

@@ -175,9 +175,9 @@ pub fn plan(device: &Device, queue: &mut Queue, kind: AccessKind, refresh: &Refr
     }
 }
 
-/// Whether the row command goes before the column command. The one goes first that the other would delay, if the other
-/// can spare the time. A column that waits for the data bus cannot spare the time. An activate without a waiting
-/// request cannot either.
+/// Whether the row command goes before the column command. A command that the other would delay goes first, if the other
+/// can spare the time. A column that waits for the data bus cannot spare the time. An activate without a waiting request
+/// cannot either.
 fn row_first(device: &Device, kind: AccessKind, column: Choice, row: Choice) -> bool {
     match (column.step, row.step) {
         (Step::Column { bank, .. }, _) if device.waits_for_data_bus(kind, bank) => {
