@@ -45,7 +45,7 @@ pub struct Cached {
 
 /// Building and warming.
 impl<M: Media> Fabric<M> {
-    /// Puts a cache and its flash before the media of the way's device. These media are the cache's DRAM from now on.
+    /// Puts a cache and its flash into the way's device. The media that the device had are the cache's DRAM from now on.
     ///
     /// # Errors
     /// The rule that [`DeviceCacheSpec::check`] finds broken.

@@ -153,7 +153,7 @@ mod tests {
         let mut random = cxlab_kernel::Stream::new(1, "walk");
         let asked: usize =
             (0..10_000).map(|_| lines(streams.looked_up(Hpa::new(random.below(1 << 24) * 64))).len()).sum();
-        // Among 32 followed lines, three within 4 lines of 2^24 meet by chance nearly never.
+        // Three of 32 followed lines, drawn from 2^24, are nearly never within 4 lines of each other.
         assert!(asked < 100, "{asked}");
     }
 }

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! With a log, no page of the cache is newer than the flash and the log together. So pages leave without being written
-//! back. While a page is compacted, no request fetches it. It could be older than the log that has just been emptied.
+//! back. While a page is compacted, no request fetches it. The fetched page could be older than the log that has just
+//! been emptied.
 
 use cxlab_kernel::{Key, Time};
 

@@ -105,7 +105,7 @@ impl Detailed {
         self.controllers[number].take_log()
     }
 
-    /// A checker that has seen no command for each sub-channel, and the clock that counts the commands' cycles.
+    /// A new checker for each sub-channel, and the clock that counts the commands' cycles.
     #[must_use]
     pub fn checkers(&self) -> (Vec<Checker>, Clock) {
         let (checker, clock) = &self.standard;
