@@ -1,10 +1,12 @@
-"""Check the prose of documents and the summary lines of the code: one idea a sentence, at most 25 words.
+"""Check the prose of documents and of the code's documentation: one idea a sentence, at most 25 words.
 
-    *.md                              every sentence has at most 25 words
-    *.md, docstrings, ``//!``, ``///``   no sentence of a document and no summary line opens with an inversion
+    *.md, docstrings, ``//!``, ``///``   every sentence has at most 25 words
+    *.md                                 no sentence opens with an inversion
+    docstrings, ``//!``, ``///``         no summary line opens with an inversion
 
-A span of code is one word, a link is its text. Fences of code are left out. A summary line says what the
-thing is or does, so it does not open with "Of", "The same" or "As above". "Who" is for questions only.
+A span of code is one word, a link is its text. Fences of code and indented examples are left out. A summary
+line says what the thing is or does, so it does not open with "Of", "The same" or "As above". "Who" is for
+questions only.
 """
 
 from __future__ import annotations
@@ -22,18 +24,13 @@ MOST_WORDS = 25
 #: A period of these ends no sentence.
 ABBREVIATIONS = re.compile(r"\b(al|cf|e\.g|i\.e|no|vol|vs)\.", re.IGNORECASE)
 END = re.compile(r"(?<=[.!?])[*\"”)]*\s+")
+#: Between two columns of text.
+COLUMN = re.compile(r" {3,}")
 WORD = re.compile(r"[\w.,/'’%-]*\w[\w.,/'’%-]*")
 #: In a document, a sentence that opens so is an inversion.
 OPENINGS_OF_SENTENCES = re.compile(r"^(Who|Whose|What comes|As above)\b")
 #: A summary line that opens so does not say what the thing is or does.
 OPENINGS_OF_SUMMARIES = re.compile(r"^(Of|Who|Whose|The same|As above|As it|As the|What comes)\b")
-#: Places whose summary lines are still to be rewritten.
-LATER = (
-    "crates/model/src/core",
-    "crates/model/src/home",
-    "crates/model/src/media",
-    "crates/model/src/cache/prefetch",
-)
 
 
 def sentences(paragraph: str) -> list[str]:
@@ -45,13 +42,14 @@ def sentences(paragraph: str) -> list[str]:
 
 
 def paragraphs(markdown: str) -> Iterator[tuple[int, str]]:
-    """Paragraphs, items of lists and cells of tables, each with the number of its first line."""
+    """Paragraphs, items of lists and cells of tables or columns, each with the number of its first line."""
     first, found, fenced = 0, list[str](), False
     for number, line in enumerate([*markdown.splitlines(), ""], 1):
         text = line.strip()
         fence = text.startswith("```")
         item = re.match(r"(?:[-*]|\d+\.)\s+(.*)", text)
-        if found and (fence or item or not text or text.startswith(("#", "|"))):
+        columns = COLUMN.split(text)
+        if found and (fence or item or not text or text.startswith(("#", "|")) or len(columns) > 1):
             yield first, " ".join(found)
             found = []
         fenced ^= fence
@@ -60,60 +58,75 @@ def paragraphs(markdown: str) -> Iterator[tuple[int, str]]:
         if text.startswith("|"):
             yield from ((number, cell.strip()) for cell in text.strip("|").split(" | "))
             continue
+        if len(columns) > 1:
+            yield from ((number, cell) for cell in columns)
+            continue
         first = first if found else number
         found.append(item[1] if item else text)
 
 
-def faults_of_document(markdown: str) -> list[tuple[int, str]]:
-    """Return what is wrong with a document, by line."""
+def long_sentences(text: str) -> list[tuple[int, str]]:
+    """Return the sentences of a text that have too many words, by line."""
     found = []
-    for line, paragraph in paragraphs(markdown):
+    for line, paragraph in paragraphs(text):
         for sentence in sentences(paragraph):
             count = len(WORD.findall(sentence))
             if count > MOST_WORDS:
                 found.append((line, f"{count} words in a sentence, at most {MOST_WORDS}: {sentence:.60}..."))
-            if OPENINGS_OF_SENTENCES.match(sentence) and not sentence.endswith("?"):
-                found.append((line, f"a sentence opens with an inversion: {sentence:.60}"))
     return found
 
 
-def summaries_of_python(source: str) -> Iterator[tuple[int, str]]:
-    """First lines of all docstrings."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            text = ast.get_docstring(node)
-            if text:
-                yield node.body[0].lineno, text.splitlines()[0]
-
-
-def summaries_of_rust(source: str) -> Iterator[tuple[int, str]]:
-    """First lines of all documentation comments. Those of fields begin small, and are not judged."""
-    before = ""
-    for number, line in enumerate(source.splitlines(), 1):
-        found = re.match(r"\s*(//[/!])\s?(.*)", line)
-        if found and before != found[1]:
-            yield number, found[2]
-        before = found[1] if found else ""
-
-
-def faults_of_summaries(summaries: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the summary lines that do not say what the thing is or does."""
+def inversions(markdown: str) -> list[tuple[int, str]]:
+    """Return the sentences of a document that open with an inversion, by line."""
     return [
-        (line, f"a summary line says what the thing is or does, not: {text:.60}")
-        for line, text in summaries
-        if OPENINGS_OF_SUMMARIES.match(text) and not text.endswith("?")
+        (line, f"a sentence opens with an inversion: {sentence:.60}")
+        for line, paragraph in paragraphs(markdown)
+        for sentence in sentences(paragraph)
+        if OPENINGS_OF_SENTENCES.match(sentence) and not sentence.endswith("?")
     ]
+
+
+def docs_of_python(source: str) -> Iterator[tuple[int, str]]:
+    """All docstrings, each with the number of its first line."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node, clean=False)
+            if text:
+                place = node.body[0]
+                yield place.lineno, text.strip().replace("\n" + " " * place.col_offset, "\n")
+
+
+def docs_of_rust(source: str) -> Iterator[tuple[int, str]]:
+    """All documentation comments, each with the number of its first line. Those of fields begin small."""
+    first, kind, found = 0, "", list[str]()
+    for number, line in enumerate([*source.splitlines(), ""], 1):
+        comment = re.match(r"\s*(//[/!])(?!/) ?(.*)", line)
+        if found and (not comment or comment[1] != kind):
+            yield first, "\n".join(found)
+            found = []
+        if comment:
+            first = first if found else number
+            kind = comment[1]
+            found.append(comment[2])
+
+
+def faults_of_docs(docs: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return what is wrong with the documentation in a file of code, by line."""
+    found = []
+    for line, text in docs:
+        summary = text.splitlines()[0]
+        if OPENINGS_OF_SUMMARIES.match(summary) and not summary.endswith("?"):
+            found.append((line, f"a summary line says what the thing is or does, not: {summary:.60}"))
+        found += [(line + below - 1, fault) for below, fault in long_sentences(text)]
+    return found
 
 
 def faults_of(path: str, text: str) -> list[str]:
     """Return what is wrong with a file, each with its place."""
     if path.endswith(".md"):
-        found = faults_of_document(text)
-    elif path.startswith(LATER):
-        return []
+        found = long_sentences(text) + inversions(text)
     else:
-        read = summaries_of_python if path.endswith(".py") else summaries_of_rust
-        found = faults_of_summaries(read(text))
+        found = faults_of_docs(docs_of_python(text) if path.endswith(".py") else docs_of_rust(text))
     return [f"{path}:{line}: {fault}" for line, fault in found]
 
 

@@ -18,13 +18,14 @@ class BenchPoint(Struct, frozen=True, omit_defaults=True):
 
     #: inject delay [core cycles]
     delay: int
-    #: of the latency thread; of all loads where there is none; `memo`: median batch over 16 accesses; a
-    #: walk: its time over its loads, hits included
+    #: latency of the latency thread, or of all loads if there is none. `memo`: median batch over 16
+    #: accesses. A walk: its time over its loads, hits included
     latency_ns: float | None
     #: where that latency goes; the sum is `latency_ns`
     stages_ns: dict[str, float]
-    #: of the threads by their own account, a stored line that was read first twice, as Intel MLC counts;
-    #: `stream`: as STREAM counts, without ownership reads; other work: read and written at the memories
+    #: bandwidth by the threads' own account. A stored line that was read first counts twice, as Intel MLC
+    #: counts. `stream`: as STREAM counts, without ownership reads. Other work: read and written at the
+    #: memories
     bandwidth_mb_s: float | None
     #: at the memories
     read_mb_s: float | None

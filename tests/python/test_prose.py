@@ -83,5 +83,40 @@ def test_only_summary_lines_are_judged(checker: ModuleType, path: str, source: s
     assert checker.faults_of(path, source) == []
 
 
-def test_every_place_that_is_left_for_later_is_there(checker: ModuleType) -> None:
-    assert all((SCRIPT.parents[1] / place).exists() for place in checker.LATER)
+@pytest.mark.parametrize(
+    ("path", "source", "line"),
+    [
+        ("python/cxlab/a.py", f'"""Short.\n\n{LONG}\n"""\n', 3),
+        ("python/cxlab/a.py", f'async def f():\n    """Short.\n\n    {LONG}\n    """\n', 4),
+        ("python/cxlab/a.py", f'class A:\n    """{LONG}"""\n', 2),
+        ("python/cxlab/a.py", f'"""Commands.\n\nrun        short\nshow       {LONG}\n"""\n', 4),
+        ("crates/kernel/src/a.rs", f"//! Short.\n//!\n//! {LONG[:40]}\n//! {LONG[40:]}\n", 3),
+        ("crates/kernel/src/a.rs", f"//! Short.\n\n/// Short.\n/// {LONG}\nfn first() {{}}\n", 3),
+        ("crates/kernel/src/a.rs", f"    /// {LONG}\n    pub bytes: u64,\n", 1),
+    ],
+)
+def test_a_long_sentence_of_a_comment_is_found_at_its_paragraph(
+    checker: ModuleType, path: str, source: str, line: int
+) -> None:
+    (fault,) = checker.faults_of(path, source)
+    assert fault.startswith(f"{path}:{line}: 26 words in a sentence, at most 25")
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("python/cxlab/a.py", f'def f():\n    """{SHORT}\n\n    {SHORT}\n    """\n'),
+        ("python/cxlab/a.py", f'def f():\n    """Short.\n\n        {LONG}\n    """\n'),
+        ("python/cxlab/a.py", f'"""Short.\n\n    {LONG}\n"""\n'),
+        ("python/cxlab/a.py", f'TEXT = """{LONG}"""\n'),
+        ("python/cxlab/a.py", f'"""Commands.\n\nrun        {SHORT[:-1]}\nshow       {SHORT[:-1]}\n"""\n'),
+        ("crates/kernel/src/a.rs", f"//! {SHORT}\n//! {SHORT}\n"),
+        ("crates/kernel/src/a.rs", f"//! ```text\n//! {LONG}\n//! ```\n"),
+        ("crates/kernel/src/a.rs", f"/// {SHORT[:-1]}\nfirst: u64,\n/// {SHORT[:-1]}\nsecond: u64,\n"),
+        ("crates/kernel/src/a.rs", f"// {LONG}\nfn first() {{}}\n"),
+    ],
+)
+def test_comments_of_25_words_and_text_that_is_no_prose_are_left_alone(
+    checker: ModuleType, path: str, source: str
+) -> None:
+    assert checker.faults_of(path, source) == []

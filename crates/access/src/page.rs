@@ -109,8 +109,8 @@ impl Mapping {
     /// Levels of page tables with 57-bit addresses.
     pub const MOST_READS: usize = 5;
 
-    /// The page's first virtual address. A walk's entries are chosen by nine bits of it each (Intel SDM vol. 3, 4.5), so the
-    /// entries' places in their tables are the address.
+    /// The page's first virtual address. Nine bits of the address choose each entry of a walk (Intel SDM vol. 3, 4.5).
+    /// So the places of the entries in their tables give the address.
     #[must_use]
     pub fn address(&self) -> u64 {
         let reads = usize::from(self.reads).min(Mapping::MOST_READS);

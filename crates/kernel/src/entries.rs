@@ -1,4 +1,4 @@
-//! Entries of a buffer whose return may be known ahead.
+//! Entries of a buffer. The time at which an entry returns may be known ahead.
 //!
 //! ```text
 //!   take --> [ entries ] --return known----> lent again from then on, without an event
@@ -6,17 +6,17 @@
 //!               '-- none left
 //! ```
 //!
-//! It does not say who waits: see [`crate::Slots`] and [`crate::Turns`].
+//! Waiters are kept elsewhere: see [`crate::Slots`] and [`crate::Turns`].
 
 use std::collections::VecDeque;
 
 use crate::Time;
 
-/// The entries that nobody holds for an unknown time.
+/// The entries, apart from those that are held for an unknown time.
 #[derive(Debug)]
 pub struct Entries {
     total: u32,
-    /// when each entry whose return is known is free [ps], the earliest first
+    /// the time at which each entry with a known return is free [ps], the earliest first
     free: VecDeque<Time>,
 }
 
@@ -26,13 +26,14 @@ impl Entries {
         Entries { total, free: std::iter::repeat_n(Time::ZERO, total as usize).collect() }
     }
 
-    /// Take the entry that is free first, for what is ready at `at`: since when it is the caller's; `None` if no return is known.
+    /// Takes the entry that is free first, for a request that is ready at `at`. Returns when the caller has it. `None`
+    /// if no return is known.
     #[inline]
     pub fn take(&mut self, at: Time) -> Option<Time> {
         self.free.pop_front().map(|free| free.max(at))
     }
 
-    /// An entry is free from `at` on.
+    /// Returns an entry, which is free from `at` on.
     #[inline]
     pub fn give_back(&mut self, at: Time) {
         let place = self.free.iter().rposition(|earlier| *earlier <= at).map_or(0, |last| last + 1);
@@ -40,14 +41,14 @@ impl Entries {
         debug_assert!(self.free.len() <= self.total as usize, "an entry came back that nobody held");
     }
 
-    /// Whether one is free at `at`.
+    /// Whether an entry is free at `at`.
     #[inline]
     #[must_use]
     pub fn has_free(&self, at: Time) -> bool {
         self.free.front().is_some_and(|free| *free <= at)
     }
 
-    /// Entries whose return is not known.
+    /// Number of entries whose return is not known.
     #[must_use]
     pub fn held(&self) -> u32 {
         self.total - self.free.len() as u32

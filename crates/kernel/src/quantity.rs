@@ -1,7 +1,7 @@
 //! Quantities: a number never travels without its dimension.
 //!
-//! Each is made from text that carries a unit (`"13.75 ns"`, `"4800 MT/s"` is a DRAM matter and lives there), or from
-//! a constructor whose name carries it. Kinds mix only as physics has it: `Bytes / Bandwidth = Time`,
+//! Each quantity is made from text with a unit (`"13.75 ns"`) or from a constructor whose name carries the unit.
+//! `"4800 MT/s"` is a DRAM matter, and lives there. Kinds mix only as physics has it: `Bytes / Bandwidth = Time`,
 //! `Frequency.cycles(n) = Time`.
 //!
 //! Not modelled: fractions of a picosecond. A period that is no whole number of picoseconds is rounded once

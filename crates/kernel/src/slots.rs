@@ -1,18 +1,18 @@
-//! Entries of a buffer, and a FIFO of who waits for one.
+//! Entries of a buffer, and a FIFO of waiters for one.
 //!
-//! Nobody waits while an entry is about to return: who is first has it from then on.
+//! Nobody waits for an entry with a known return: the first in line has it from then on.
 
 use std::collections::VecDeque;
 
 use crate::Time;
 use crate::entries::Entries;
 
-/// The entries, and who waits for one.
+/// Entries and their waiters.
 #[derive(Debug)]
 pub struct Slots<W> {
     entries: Entries,
     waiting: VecDeque<W>,
-    /// who found none [events]
+    /// requests that found no entry [events]
     waits: u64,
 }
 
@@ -22,25 +22,27 @@ impl<W> Slots<W> {
         Slots { entries: Entries::new(total), waiting: VecDeque::new(), waits: 0 }
     }
 
-    /// Take an entry for what is ready at `at`: since when it is the caller's; `None` if it has to wait behind others.
+    /// Takes an entry for a request that is ready at `at`. Returns when the caller has it. `None` if it must wait
+    /// behind others.
     #[inline]
     pub fn take(&mut self, at: Time) -> Option<Time> {
         if self.waiting.is_empty() { self.entries.take(at) } else { None }
     }
 
-    /// Adds a waiter that found no free slot.
+    /// Adds a waiter that found no free entry.
     pub fn wait(&mut self, waiter: W) {
         self.waits += 1;
         self.waiting.push_back(waiter);
     }
 
-    /// An entry is free from `at` on.
+    /// Returns an entry, which is free from `at` on.
     #[inline]
     pub fn give_back(&mut self, at: Time) {
         self.entries.give_back(at);
     }
 
-    /// The next who waits, with the entry that is free first, and since when.
+    /// Serves the next waiter with the entry that is free first. Returns the waiter and the time from which it has the
+    /// entry.
     pub fn serve(&mut self) -> Option<(W, Time)> {
         if self.waiting.is_empty() {
             return None;
@@ -49,7 +51,7 @@ impl<W> Slots<W> {
         self.waiting.pop_front().map(|waiter| (waiter, at))
     }
 
-    /// Whether an entry is free at `at`, and nobody waits.
+    /// Whether an entry is free at `at` and nobody waits.
     #[inline]
     #[must_use]
     pub fn has_room(&self, at: Time) -> bool {
@@ -61,7 +63,7 @@ impl<W> Slots<W> {
         !self.waiting.is_empty()
     }
 
-    /// Entries whose return is not known.
+    /// Number of entries whose return is not known.
     #[must_use]
     pub fn held(&self) -> u32 {
         self.entries.held()
@@ -84,7 +86,7 @@ mod tests {
         buffers.give_back(Time::from_ns(9));
         assert_eq!(buffers.take(Time::from_ns(6)), Some(Time::from_ns(6)));
         assert_eq!(buffers.take(Time::from_ns(6)), Some(Time::from_ns(9)));
-        // Both are held by misses: who comes waits in order, whatever comes back.
+        // Misses hold both entries, so a new one waits in order, whatever comes back.
         assert_eq!(buffers.take(Time::from_ns(7)), None);
         buffers.wait('a');
         buffers.wait('b');

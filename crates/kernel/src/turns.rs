@@ -1,4 +1,4 @@
-//! Turns: a queue that serves one waiter of each source, then the next of each.
+//! Turns: a queue that serves one waiter of each source, then the next waiter of each.
 //!
 //! ```text
 //!   source A  a1 a2 a3 \
@@ -6,15 +6,16 @@
 //!   source C  c1 c2    /
 //! ```
 //!
-//! A source that begins to wait comes after one more of each that waits already, and not after all of theirs. Within a source the
-//! order is kept. Source: start-time fair queueing with equal weights and lengths (Goyal, Vin and Cheng, SIGCOMM 1996).
+//! A source that begins to wait comes after one more waiter of each waiting source, and not after all of their waiters.
+//! Within a source the order is kept. Source: start-time fair queueing with equal weights and lengths (Goyal, Vin and
+//! Cheng, SIGCOMM 1996).
 
 use std::collections::VecDeque;
 
-/// A queue of waiters, each of a source.
+/// A queue of waiters. Each waiter has a source.
 #[derive(Debug)]
 pub struct Turns<W> {
-    /// the round in which each is served, in the order of service
+    /// waiters with the rounds in which they are served, in the order of service
     waiting: VecDeque<(u64, W)>,
     /// the round that is being served
     round: u64,
@@ -74,7 +75,7 @@ mod tests {
         assert_eq!(first, [('a', 0), ('a', 1), ('a', 2), ('a', 3)]);
         turns.push(1, ('b', 0));
         turns.push(1, ('b', 1));
-        // It is after the one that is next already, and then they take turns.
+        // The new source comes after the waiter that is next already, and then the two take turns.
         let rest: Vec<_> = (0..4).filter_map(|_| turns.pop()).collect();
         assert_eq!(rest, [('a', 4), ('b', 0), ('a', 5), ('b', 1)]);
     }

@@ -4,8 +4,8 @@
 //!   0f 1f 84 00 | id lo | id hi | c5 1a      nop dword ptr [rax + rax + 0x1ac5_<id>]
 //! ```
 //!
-//! A NOP with a 32-bit displacement touches no memory and no register (Intel SDM vol. 2, "NOP", multi-byte forms), so a marked
-//! program also runs unchanged outside of CXLab.
+//! A NOP with a 32-bit displacement touches no memory and no register (Intel SDM vol. 2, "NOP", multi-byte forms). So a
+//! marked program also runs unchanged outside of CXLab.
 
 use std::arch::asm;
 

@@ -1,7 +1,7 @@
 //! The pointer chase is one cycle through all lines. Each load's address is the value of the load before.
 //!
-//! A random order is a uniformly drawn cycle (Sattolo 1986), so the walk visits every line once before it repeats: no short cycle
-//! can hide in a cache. A sequential order is lmbench's stride, which prefetchers see through.
+//! A random order is a uniformly drawn cycle (Sattolo 1986). So the walk visits every line once before it repeats, and
+//! no short cycle can hide in a cache. A sequential order is lmbench's stride, which prefetchers see through.
 
 use crate::buffer::Buffer;
 use crate::isa::LINE;

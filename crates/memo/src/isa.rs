@@ -3,8 +3,9 @@
 //! The accesses are `asm!` and not intrinsics: a load whose value nobody uses must stay, as exactly this instruction, without
 //! a spill beside it. With AVX-512 an access is one instruction of 64 bytes; with AVX2 it is two of 32.
 //!
-//! A store writes the line's own address into each of its words, because what is stored matters: on a Zen 5 (EPYC, family 1Ah)
-//! non-temporal stores of lines of zeroes ran at 70 to 81 GB/s and of other values at 22 to 38 GB/s, alternately in one loop.
+//! A store writes the line's own address into each of its words, because the stored values matter. On a Zen 5 (EPYC,
+//! family 1Ah) non-temporal stores of lines of zeroes ran at 70 to 81 GB/s. Stores of other values ran at 22 to 38
+//! GB/s, alternately in one loop.
 //!
 //! Source: Intel SDM vol. 2, VMOVDQA, VMOVNTDQA, VMOVNTDQ, VPBROADCAST, CLWB.
 

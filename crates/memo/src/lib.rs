@@ -10,8 +10,8 @@
 //! ```
 //! It does not count hardware events, and it never changes a setting of the machine: prefetchers, governors and huge-page
 //! pools are read and reported only.
-//! Source: Sun et al., "Demystifying CXL Memory with Genuine CXL-Ready Systems and Devices", MICRO 2023, section 4;
-//! Intel Memory Latency Checker; McVoy and Staelin, "lmbench", USENIX 1996 (lat_mem_rd); McCalpin's STREAM.
+//! Source: Sun et al., "Demystifying CXL Memory with Genuine CXL-Ready Systems and Devices", MICRO 2023, section 4.
+//! Intel Memory Latency Checker. McVoy and Staelin, "lmbench", USENIX 1996 (lat_mem_rd). McCalpin's STREAM.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("cxlab-memo measures with x86-64 instructions through Linux's placement calls: it has no other port");

@@ -37,7 +37,7 @@ pub struct Round {
 }
 
 impl Mix {
-    /// A round has this many lines at least, so that a delay of 0 costs no loop of its own: MLC too delays every few lines.
+    /// Least number of lines in a round, so that a delay of 0 costs no loop of its own. MLC too delays every few lines.
     const ROUND: u32 = 8;
 
     pub const READS: Mix = Mix { reads: 1, writes: 0 };

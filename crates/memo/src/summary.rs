@@ -1,7 +1,8 @@
 //! The summary of repeated measurements: median, its interval, spread, outliers.
 //!
-//! - The interval of the median is distribution-free: order statistics j and n-j+1 with the largest j whose binomial tail is at
-//!   most 2.5 % (Conover, "Practical Nonparametric Statistics", section 3.2). Fewer than 6 samples have none.
+//! - The interval of the median is distribution-free. It is that of order statistics j and n-j+1, where j is the largest whose
+//!   binomial tail is at most 2.5 %. Source: Conover, "Practical Nonparametric Statistics", section 3.2. Fewer than 6 samples
+//!   have none.
 //! - An outlier is further than 3 x 1.4826 x MAD from the median (Hampel; 1.4826 makes MAD a normal distribution's standard
 //!   deviation). Outliers are left out of mean and standard deviation, and never out of median, interval and percentiles. Where
 //!   more than half of the samples are equal, MAD is zero and nothing is called an outlier.

@@ -5,8 +5,8 @@
 //!          ^----------------- fills from memory go to L2 and L1 -------------------------------------'
 //! ```
 //!
-//! L1 and L2 belong to a core; the LLC is a non-inclusive victim cache, as Intel's servers have had since
-//! Skylake (Intel SDM vol. 3; MICRO'23 section 2.2). Not modelled: instruction caches, sectors.
+//! L1 and L2 belong to a core. The LLC is a non-inclusive victim cache, as in Intel's servers since Skylake (Intel SDM
+//! vol. 3; MICRO'23 section 2.2). Not modelled: instruction caches, sectors.
 
 mod entry;
 mod geometry;

@@ -1,11 +1,12 @@
-//! Checkers that a run can carry: each sees what one part of the machine does, and shares no code with that part.
+//! Checkers that a run can carry. Each checker sees the actions of one part of the machine, and shares no code with
+//! that part.
 //!
 //! ```text
 //!   part --what it did--> checker: a shadow, or a rule of a standard --Broken--> the run ends with RUN008
 //! ```
 //!
-//! The checkers of DRAM commands and of flash operations are beside their media. `machine/checks.rs` feeds them all.
-//! A run without `--check` has none of them, and its parts write nothing down.
+//! The checkers of DRAM commands and of flash operations are beside their media. `machine/checks.rs` feeds them all. A
+//! run without `--check` has no checkers, and its parts keep no logs.
 
 mod clock;
 mod coherence;
@@ -30,12 +31,12 @@ pub struct Broken {
     pub place: String,
     /// simulated time
     pub at: Time,
-    /// what was seen
+    /// observed fact
     pub what: String,
 }
 
 impl Broken {
-    /// For a rule whose checker says all in one sentence.
+    /// Reports a broken rule. Used by checkers that say all in one sentence.
     #[must_use]
     pub fn new(rule: impl Into<String>, place: impl Into<String>, at: Time, what: impl Into<String>) -> Broken {
         Broken { rule: rule.into(), place: place.into(), at, what: what.into() }

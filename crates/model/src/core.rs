@@ -8,9 +8,9 @@
 //!                            what depends on it is parked until it returns
 //! ```
 //!
-//! The core resolves hits in line. Only misses are events. The core never runs past an event that is due, so its requests
-//! leave in order of time. Not modelled: the wrong path behind a branch, and micro-operations: a row of the window stands
-//! for a whole instruction.
+//! The core resolves hits in line. Only misses are events. The core never runs past an event that is due, so its
+//! requests leave in order of time. A row of the window stands for a whole instruction. Not modelled: the wrong path
+//! behind a branch, and the micro-operations of an instruction.
 
 mod arrival;
 mod commit;
@@ -77,31 +77,31 @@ pub enum Wait {
     ReorderBuffer,
     LoadQueue,
     StoreQueue,
-    /// all that came before must be committed
+    /// all earlier instructions must be committed
     Commit,
-    /// all stores that came before must have left the core
+    /// all earlier stores must have left the core
     Stores,
-    /// a branch that was not guessed must be complete
+    /// a mispredicted branch must be complete
     Branch,
 }
 
-/// Why [`Core::run`] came back. Its tag is a whole word: that there is none is written and read alike.
+/// Why [`Core::run`] returned. A word-sized tag lets `Option<Pause>` be written and read at one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Pause {
-    /// an event is due before the core's next instruction; it will be resumed
+    /// an event is due before the core's next instruction; the core will be resumed
     Behind,
-    /// nothing can go on before a request returns
+    /// the core can do nothing before a request returns
     Blocked(Wait),
-    /// a question was answered: the moment to look at the whole
+    /// a question was answered: the whole machine can be looked at now
     Answered,
-    /// the core told another one, which had halted, to go on; it goes on itself
+    /// the core told another core, which had halted, to go on; this core goes on too
     Wakes(CoreId),
     /// the next step has not come yet
     Starved,
-    /// it waits for an interrupt
+    /// the core waits for an interrupt
     Halted,
-    /// the program has ended, or the stream of steps
+    /// the program or the stream of steps has ended
     Ended,
 }
 
@@ -114,12 +114,12 @@ pub struct Core {
     ports: ExecutionPorts,
     window: Window,
     lines: Lines,
-    /// lines of a row that is looked up late; kept to be used again
+    /// lines of a row whose loads are looked up after its dispatch; the allocation is reused
     issuing: Vec<LineAccess>,
     stores: StoreQueue,
     forwarding: Forwarding,
     predictor: Predictor,
-    /// a branch that was not guessed: nothing is dispatched before it is complete and the front end refilled
+    /// a mispredicted branch: nothing is dispatched before the branch is complete and the front end is refilled
     unguessed: Option<order::Sequence>,
     misses: Misses,
     combining: WriteCombining,
@@ -129,23 +129,23 @@ pub struct Core {
     locked: LockedRows,
     prefetch: Option<Prefetchers>,
     in_hand: Option<Step>,
-    /// waits for an interrupt since then
+    /// when the wait for an interrupt began
     halted: Option<Time>,
-    /// interrupts that came, in the order of the stream, for halts that have not been reached
+    /// interrupts that came before their halts were reached, in the order of the stream
     woken_early: VecDeque<Time>,
-    /// of the instruction in hand, if it repeats: lines that are dispatched
+    /// lines dispatched so far for the instruction in hand, if it repeats
     repeated: usize,
-    /// the last instruction repeats: if it comes again, QEMU has come back to it and it goes on
+    /// the last instruction repeats; if it comes again, QEMU has returned to it and it goes on
     repeating: bool,
-    /// what was dispatched last must be committed before anything follows
+    /// the instruction dispatched last must be committed before the next one is dispatched
     serialise: bool,
-    /// a phase of warming is ahead, and all other cores have been let go on
+    /// a phase of warming comes next, and all other cores have been allowed to go on
     let_others_go: bool,
     spent: TimeSpent,
     stack: CpiStack,
-    /// lists of waiters to wake, and when; kept to be used again
+    /// lists of waiters to wake, each with its time; the allocation is reused
     awake: Vec<(Waiters, Time)>,
-    /// if somebody asked
+    /// present only if a profile was requested
     profile: Option<Box<Profile>>,
     pub stats: CoreStats,
 }
@@ -208,7 +208,7 @@ impl Core {
         })
     }
 
-    /// Where the core's time has come to: the next instruction is dispatched no earlier.
+    /// Time that the core has reached. The next instruction is dispatched no earlier.
     #[must_use]
     pub fn now(&self) -> Time {
         self.front.now().max(self.commit.now())
@@ -219,38 +219,38 @@ impl Core {
         self.spent
     }
 
-    /// Where its time went, in a machine that has come to `until`.
+    /// Where the core's time went, in a machine that has reached `until`.
     #[must_use]
     pub fn time_stack(&self, until: Time) -> TimeStack {
         self.stack.until(self.now(), until)
     }
 
-    /// Count from here.
+    /// Starts all counts again at zero.
     pub fn clear_stats(&mut self) {
         self.stats = CoreStats::default();
         self.stack.clear();
     }
 
-    /// Since when it waits for an interrupt, if it does.
+    /// When the core began to wait for an interrupt; `None` if it does not wait.
     #[must_use]
     pub fn halted_since(&self) -> Option<Time> {
         self.halted
     }
 
-    /// An interrupt ends a halt at `at`: whether it is this one, or one still to come.
+    /// An interrupt ends a halt at `at`. Returns whether it ends the present halt; if not, it will end a later one.
     pub(crate) fn end_halt(&mut self, at: Time, now: Time) -> bool {
         let Some(since) = self.halted.take() else {
             self.woken_early.push_back(at);
             return false;
         };
         self.spent.idle += at.since(since);
-        // What has happened in the machine until `now` cannot be changed any more.
+        // The past is fixed: the core cannot go on before `now`.
         self.go_idle(at.max(now));
         true
     }
 
-    /// Nothing is to be done before `until`.
-    /// Nothing comes before then. A halted core's idle time ends when it is woken.
+    /// Idles until `until`, because no step comes before then. The idle time of a halted core is counted when it is
+    /// woken.
     fn idle_until(&mut self, until: Time) {
         if self.halted.is_none() {
             self.spent.idle += until.since(self.front.now());
@@ -264,44 +264,44 @@ impl Core {
         self.stack.idle(self.front.now());
     }
 
-    /// No instruction is dispatched before.
+    /// The earliest time at which the next instruction can be dispatched.
     pub(crate) fn next_slot(&self) -> Time {
         self.front.next()
     }
 
-    /// A clock read that has been taken from the feed is asked for again later. Nothing comes before all that precedes
-    /// it has committed: two that read the clock at once would else wait for each other.
+    /// Takes back a clock read, which the core asks for again later. No step comes before all earlier instructions have
+    /// committed. Otherwise two cores that read the clock at once would wait for each other.
     pub(crate) fn withdraw(&mut self) {
         if self.in_hand.take_if(|step| matches!(step, Step::ReadClock { .. } | Step::Settle { .. })).is_some() {
             self.in_hand = Some(Step::Drain);
         }
     }
 
-    /// Loads that have been committed since the beginning.
+    /// Number of loads committed since the beginning.
     #[must_use]
     pub fn loads_committed(&self) -> u64 {
         self.window.loads_committed()
     }
 
-    /// How often a miss waited for a fill buffer.
+    /// Number of misses that waited for a fill buffer.
     #[must_use]
     pub fn fill_buffer_waits(&self) -> u64 {
         self.misses.buffers.waits()
     }
 
-    /// Fill buffers in use.
+    /// Number of fill buffers in use.
     #[must_use]
     pub fn fill_buffers_held(&self) -> u32 {
         self.misses.buffers.held()
     }
 
-    /// The predictor learns what a branch did, functionally.
+    /// Teaches the predictor what a branch did, functionally.
     #[inline]
     pub(crate) fn learn(&mut self, branch: Branch, outcome: Outcome) {
         self.predictor.guessed(branch, outcome);
     }
 
-    /// Go on until an event is due, a miss is waited for, or the program ends.
+    /// Runs until an event is due, the core must wait for a miss, or the program ends.
     pub fn run<F: Feed, U: Uncore>(&mut self, feed: &mut F, uncore: &mut U) -> Result<Pause, ModelError> {
         loop {
             let step = match self.in_hand.take() {
@@ -319,7 +319,7 @@ impl Core {
         }
     }
 
-    /// Executes as far as the feed knows at once what comes.
+    /// Executes instructions as long as the feed knows the next one at once.
     fn run_ahead<F: Feed, U: Uncore>(&mut self, feed: &mut F, uncore: &mut U) -> Result<Option<Pause>, ModelError> {
         if self.halted.is_some() || self.profile.is_some() {
             return Ok(None);
@@ -331,7 +331,8 @@ impl Core {
         Ok(pause)
     }
 
-    /// Execute an instruction, and learn where it went if it branches; or say why not yet.
+    /// Executes an instruction. If it is a branch, the core learns its outcome. Returns why the instruction cannot be
+    /// executed yet, if so.
     #[inline(always)]
     fn execute_step<U: Uncore>(
         &mut self,
@@ -364,7 +365,7 @@ impl Core {
         uncore: &mut U,
     ) -> Result<Option<Pause>, ModelError> {
         match step {
-            // One that was woken and has done nothing since can halt anew: its first halt ends first.
+            // A core that was woken and has done nothing since can halt anew. Its first halt must end first.
             Step::Execute
             | Step::ReadClock { .. }
             | Step::Device { .. }
@@ -467,7 +468,7 @@ impl Core {
                 }
             }
             Step::Invalidate { forget } => {
-                // Other cores' events may have passed while this core waited for its commits.
+                // Events of other cores may have passed while this core waited for its commits.
                 self.front.advance_to(self.commit.now());
                 self.translation.forget(forget);
             }
@@ -497,7 +498,7 @@ impl Core {
                 self.in_hand = Some(Step::End);
                 return Ok(Some(Pause::Ended));
             }
-            // Whoever looks at the machine when it has answered gives the answer.
+            // The caller looks at the machine when it gets `Answered`, and gives the answer.
             Step::Mark { marker: Marker::Counters } => {
                 self.stats.counter_reads.increment();
                 return Ok(Some(Pause::Answered));
@@ -507,8 +508,8 @@ impl Core {
         Ok(None)
     }
 
-    /// Whether nothing is under way any more, in any core: it would find its lines changed by what is warmed meanwhile.
-    /// Else this is asked again. The first time it always is, so that other cores that can go on before the next event do so.
+    /// Whether no request of any core is under way. Warming would change the lines of such a request. If not, the core
+    /// asks again later. The first question always gets "no", so that other cores can run up to the next event.
     fn quietens<U: Uncore>(&mut self, uncore: &mut U) -> bool {
         let event = uncore.next_event();
         if event.is_none() && std::mem::take(&mut self.let_others_go) {
@@ -520,7 +521,7 @@ impl Core {
         false
     }
 
-    /// A line has come back at `now`: what waited for it goes on.
+    /// A line has come back at `now`. Its waiters go on.
     pub fn fill<U: Uncore>(
         &mut self,
         request: &Request,

@@ -9,7 +9,8 @@
 //! are in `fabric`.
 //!
 //! Not modelled: 256 B flits (CXL 3.x), CXL.cache and CXL.io traffic on the link, back-invalidation, poison,
-//! multi-logical devices, the slots that credit returns and link-layer control take when no message flows.
+//! multi-logical devices. Also not modelled: the slots that credit returns and link-layer control take when no message
+//! flows.
 //!
 //! Source: CXL specification 2.0, chapters 3 (transactions) and 4 (link layer); names are its names.
 

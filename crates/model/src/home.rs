@@ -8,12 +8,12 @@
 //! ```
 //!
 //! The protocol is MESI with a snoop filter. The filter knows of every line in any L2, because cores also report clean
-//! victims. A home agent serves one request per line at a time, until the line is at its core. Other requests for the line
-//! wait in their order, so no snoop meets a line on its way. CXL memory pays nothing beyond this filter: no cache of a
-//! device can change it.
+//! victims. A home agent serves one request per line at a time, until the line is at its core. Other requests for the
+//! line wait in their order, so no snoop meets a line on its way. CXL memory needs no more than this filter, because no
+//! cache of a device can change its lines.
 //!
-//! [`Event`] lists what happens. [`Around`] is what the home agents need around them. Not modelled: back-invalidation by a
-//! full filter, the F and O states, snoops from the other socket.
+//! [`Event`] lists the events. [`Around`] has the services that the home agents need around them. Not modelled:
+//! back-invalidation by a full filter, the F and O states, snoops from the other socket.
 
 mod address_map;
 mod agent;
@@ -56,12 +56,12 @@ pub use requests::Occupancy;
 use requests::Tables;
 use stats::NodeCounts;
 
-/// What happens at the home agents.
+/// An event at the home agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// a request reaches the home agent and the LLC
     Home(RequestKey),
-    /// a request that waited has an entry of its slice's table
+    /// a request that waited has got its entry of its slice's table
     Entered(RequestKey),
     /// a request reaches the link to the other socket
     Cross(RequestKey),
@@ -69,7 +69,7 @@ pub enum Event {
     RemoteHome(RequestKey),
     /// a request reaches its memory controller or root port
     Memory(RequestKey),
-    /// the memory has answered, or the device
+    /// the memory or the device has answered
     Answered(RequestKey),
     /// an answer reaches the link back from the other socket
     CrossBack(RequestKey),
@@ -79,68 +79,69 @@ pub enum Event {
     Written(RequestKey),
     /// a line is back at its core
     Fill(RequestKey),
-    /// the core has given up a victim of its L2 that had waited for an entry of its slice's table
+    /// the core has given up a victim of its L2, which had waited for an entry of its slice's table
     Pulled(CoreId),
 }
 
-/// Who keeps the events of the home agents.
+/// A queue for the events of the home agents.
 pub trait Queue {
-    /// [`Home::step`] is called with `event` at `at`.
+    /// Schedules a call of [`Home::step`] with `event` at `at`.
     fn schedule(&mut self, at: Time, event: Event);
 }
 
-/// What the home agents need around them.
+/// The services that the home agents need around them.
 pub trait Around: Queue {
-    /// An access enters the fabric; its stages are stamped on the request that its tag names, and its end is
+    /// Sends an access into the fabric. Its stages are stamped on the request that its tag names. Its end is
     /// [`Event::Answered`].
     fn enter(&mut self, now: Time, way: WayId, access: Access, extent: Extent, requests: &mut Slab<Request>);
 
-    /// A core's copy of a line becomes what `left` says: whether it was changed, if it was there.
+    /// Sets a core's copy of a line to the state in `left`. Returns whether the copy was changed; `None` if the core
+    /// had no copy.
     fn snoop(&mut self, core: CoreId, line: Hpa, left: Snoop) -> Option<bool>;
 }
 
-/// The parts of a machine that its home agents are made from.
+/// Parts of a machine that its home agents are made from.
 pub struct HomeParts<'a> {
     pub plan: Floorplan<'a>,
     pub spec: &'a HomeSpec,
     pub socket_link: Option<&'a SocketLinkSpec>,
-    /// L2 look-up for a snoop
+    /// latency of an L2 look-up for a snoop
     pub snooped: Time,
     /// lines that the L2 of a core holds
     pub private_lines: u64,
     pub nodes: Vec<NodeParts>,
 }
 
-/// What the home agents know of a node.
+/// Parts that the home agents of a node are made from.
 pub struct NodeParts {
     pub socket: Socket,
-    /// whose LLC slices its lines stay in
+    /// cluster whose LLC slices hold the node's lines
     pub cluster: Option<ClusterId>,
-    /// over CXL
+    /// whether the memory is reached over CXL
     pub cxl: bool,
     pub behind: Behind,
 }
 
-/// A node, seen from its home agents.
+/// A node, as its home agents see it.
 struct Node {
     socket: Socket,
     cxl: bool,
     counts: NodeCounts,
 }
 
-/// All home agents of the socket, the LLC beside them, and the other socket's half.
+/// All home agents of the socket, with the LLC and the other socket's half.
 pub struct Home {
     map: AddressMap,
     llc: Slices,
-    /// who has a line; a machine of one core has nobody to ask
+    /// cores with a copy of each line; a machine of one core needs no filter
     filter: Option<SnoopFilter>,
     snooped: Time,
-    /// LLC look-ups
+    /// counts of the LLC's look-ups
     hits: u64,
     misses: u64,
-    /// from here to a memory controller or a root port, and back
+    /// from the home agents to a memory controller or a root port, and back
     to_memory: Time,
-    /// between cores and slices
+    /// distances between cores and slices
     mesh: Mesh,
     nodes: Vec<Node>,
     tables: Tables,
@@ -150,7 +151,7 @@ pub struct Home {
 
 impl Home {
     /// # Errors
-    /// Says which part cannot be.
+    /// Names the part that is not possible.
     pub fn new(parts: HomeParts<'_>, cores: u16, ranges: &[AddressRange]) -> Result<Home, String> {
         if cores > Cores::MOST {
             return Err(format!("{cores} cores; valid: 1 to {}", Cores::MOST));
@@ -181,7 +182,7 @@ impl Home {
         })
     }
 
-    /// An event of the home agents is due.
+    /// Handles an event of the home agents that is due.
     pub fn step<A: Around>(&mut self, now: Time, event: Event, around: &mut A) {
         match event {
             Event::Home(key) => self.reach(now, key, around),
@@ -202,7 +203,7 @@ impl Home {
         self.requests.iter()
     }
 
-    /// Where the requests are stamped.
+    /// The requests under way, so that the fabric can stamp them.
     pub fn requests_mut(&mut self) -> &mut Slab<Request> {
         &mut self.requests
     }
@@ -213,12 +214,12 @@ impl Home {
         self.map.ways(node)
     }
 
-    /// What the memory of each node has done, and where its loads spent their time.
+    /// Statistics of each node's memory, and the time of its loads by stage.
     pub fn nodes(&self) -> impl Iterator<Item = (&NodeStats, &StageTimes)> {
         self.nodes.iter().map(|node| (&node.counts.stats, &node.counts.stages))
     }
 
-    /// What each node's requests have of the slices' tables.
+    /// Entries of the slices' tables that each node's requests hold or wait for.
     pub fn tables(&self) -> impl Iterator<Item = Occupancy> {
         self.tables.nodes()
     }
@@ -229,13 +230,13 @@ impl Home {
         self.socket_link.as_ref().map(|link| &link.stats)
     }
 
-    /// Lines that the LLC had, and had not.
+    /// LLC look-ups that hit, and those that missed.
     #[must_use]
     pub fn hits_and_misses(&self) -> (u64, u64) {
         (self.hits, self.misses)
     }
 
-    /// Count from here.
+    /// Starts all counts again at zero.
     pub fn clear_stats(&mut self) {
         (self.hits, self.misses) = (0, 0);
         self.nodes.iter_mut().for_each(|node| node.counts = NodeCounts::default());

@@ -1,4 +1,4 @@
-//! Media: what stores the bytes behind a home agent or a CXL device.
+//! Media: the store of the bytes behind a home agent or a CXL device.
 //!
 //! ```text
 //!              channel map        one of
@@ -22,7 +22,7 @@ use crate::mem::{Access, AccessKind, Driver, Media, Tag, Wake};
 use dram::{ChannelStats, Coarse, CoarseSpec, Detailed, DetailedSpec, DramError};
 use flash::Flash;
 
-/// A memory as a machine file describes it; exactly one model.
+/// A memory as a machine file describes it: exactly one model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemorySpec {
@@ -31,10 +31,10 @@ pub enum MemorySpec {
 }
 
 impl MemorySpec {
-    /// A read alone, from its arrival to its last beat at the requester: found by reading once.
+    /// Latency of a read alone, from its arrival to its last beat at the requester. One simulated read gives it.
     ///
     /// # Errors
-    /// [`DramError`] names the parameter that cannot be, and what is valid.
+    /// [`DramError`] names the invalid parameter and the valid values.
     pub fn idle_read_latency(&self) -> Result<Time, DramError> {
         let mut memory = Memory::new(self)?;
         let mut alone = Alone::default();
@@ -49,7 +49,7 @@ impl MemorySpec {
         }
     }
 
-    /// Where the parameter that says most about its latency is from.
+    /// Source of the parameter that determines most of the latency.
     #[must_use]
     pub fn latency_source(&self) -> &str {
         match self {
@@ -58,7 +58,7 @@ impl MemorySpec {
         }
     }
 
-    /// What all channels' buses carry [GB/s].
+    /// Bandwidth of all channels' buses [GB/s].
     #[must_use]
     pub fn peak_gb_s(&self) -> f64 {
         match self {
@@ -97,7 +97,7 @@ pub enum Memory {
 
 impl Memory {
     /// # Errors
-    /// [`DramError`] names the parameter that cannot be, and what is valid.
+    /// [`DramError`] names the invalid parameter and the valid values.
     pub fn new(spec: &MemorySpec) -> Result<Self, DramError> {
         Ok(match spec {
             MemorySpec::Coarse(spec) => Memory::Coarse(Coarse::new(spec)?),
@@ -105,7 +105,7 @@ impl Memory {
         })
     }
 
-    /// Let statistics begin here.
+    /// Starts all statistics again at zero.
     pub fn clear_stats(&mut self) {
         match self {
             Memory::Coarse(memory) => memory.clear_stats(),
@@ -114,7 +114,8 @@ impl Memory {
         }
     }
 
-    /// What the parts hold, without ECC [B]; the coarse model has no parts, and flash is as large as its device says.
+    /// Capacity of the parts, without ECC [B]. The coarse model has no parts, and the device gives the capacity of
+    /// flash.
     #[must_use]
     pub fn capacity(&self) -> Option<Bytes> {
         match self {
@@ -123,7 +124,8 @@ impl Memory {
         }
     }
 
-    /// Statistics of each channel over `elapsed` [ns], the time since the start; flash has those of [`Memory::flash_report`].
+    /// Statistics of each channel over `elapsed` [ns], the time since the start. [`Memory::flash_report`] has those of
+    /// flash.
     #[must_use]
     pub fn stats(&self, elapsed: Time) -> Vec<ChannelStats> {
         match self {
@@ -133,7 +135,7 @@ impl Memory {
         }
     }
 
-    /// What a drive has counted over `elapsed`, if the memory is one.
+    /// Statistics of a drive over `elapsed`; `None` if the memory is no drive.
     #[must_use]
     pub fn flash_report(&self, elapsed: Time) -> Option<Vec<Entry>> {
         match self {
@@ -144,7 +146,7 @@ impl Memory {
 }
 
 impl Media for Memory {
-    /// What finds a full queue waits in order before it, and is counted.
+    /// An access that finds a full queue is counted and waits in order before the queue.
     #[inline]
     fn arrive<D: Driver>(&mut self, now: Time, access: Access, driver: &mut D) {
         match self {

@@ -6,10 +6,10 @@
 //!   page tables: told by the guest, or laid out for a synthetic kernel ------------^
 //! ```
 //!
-//! A page is one translation in one address space, so its id is tag enough: no process-context identifiers are compared.
-//! What is cached of tables is known by the address of the entry. Not modelled: instruction TLBs, TLBs of their own for
-//! 1 GiB pages (they go where 2 MiB pages go), hashed set indices, prefetching of translations, accessed and dirty bits.
-//! Source: Intel SDM vol. 3, 4.10; what each processor has is in its host file.
+//! A page is one translation in one address space. So its id is tag enough, and no process-context identifiers are
+//! compared. Cached parts of tables are known by the address of the entry. Not modelled: instruction TLBs, and TLBs of
+//! their own for 1 GiB pages, which go where 2 MiB pages go. Also not modelled: hashed set indices, prefetching of
+//! translations, accessed and dirty bits. Source: Intel SDM vol. 3, 4.10. A host file has the TLBs of its processor.
 
 mod array;
 mod scope;

@@ -36,8 +36,8 @@ pub fn start() {
     std::thread::Builder::new().name("cxlab-idle".into()).spawn(watch).expect("a thread can be started");
 }
 
-/// QEMU: is the thread of this vCPU, which has nothing to do, idle? It is asked for one after the other until one is
-/// not; the big lock is held, so the watcher gets its turn when QEMU waits.
+/// QEMU asks whether the thread of this vCPU, which has nothing to do, is idle. It asks for one vCPU after the other
+/// until one is not. QEMU holds the big lock, so the watcher gets its turn when QEMU waits.
 pub unsafe extern "C" fn thread_is_idle(cpu: Cpu) -> bool {
     if !qemu::asks_whether_idle() && cpu == qemu::cpu(turns::vcpus() - 1) {
         *HALTED.lock().expect("nobody panics with it") = true;

@@ -256,8 +256,8 @@ impl Stream {
         looks
     }
 
-    /// An instruction that may repeat touches a line (virtual address / 64), in the phase that the schedule says: whether it
-    /// has not done so just before.
+    /// An instruction that may repeat touches a line (virtual address / 64), in the phase of the schedule. Returns
+    /// whether it has not done so just before.
     #[inline]
     pub fn repeat(&mut self, vcpu: usize, instruction: u16, line: u64, store: bool) -> bool {
         if self.several {

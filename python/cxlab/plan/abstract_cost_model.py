@@ -9,8 +9,8 @@ Both are over P_s, its throughput with (almost) all of it spilled to SSD. A work
     T_baseline = N_b D / R_d + (W - N_b D)
     T_cxl      = N_c D / R_d + N_c D / (C R_c) + (W - N_c D - N_c D / C)
 
-Asking for the same performance, T_baseline = T_cxl, W drops out. With g_d = 1 - 1/R_d and g_c = 1 - 1/R_c,
-the time that a byte saves by being in main memory or in CXL memory instead of on the SSD:
+At the same performance T_baseline = T_cxl, and W drops out. Let g_d = 1 - 1/R_d and g_c = 1 - 1/R_c. These
+are the times that a byte saves by being in main memory or in CXL memory instead of on the SSD. Then
 
     N_b D g_d = N_c D (g_d + g_c / C)
 

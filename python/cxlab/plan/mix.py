@@ -9,11 +9,11 @@
     cores      sum n_i v_i S_i <= N V
 
 W_i is the footprint of all n_i instances of application i, v_i the vCPUs of one, V those of a server. S_i
-is the time of the Abstract Cost Model (`abstract_cost_model`) over the time all in main memory: S_i = R_d,i
-(d_i / R_d,i + x_i / R_c,i + 1 - d_i - x_i). An application slowed by S_i needs S_i times the cores for the
-same throughput: that is what slow memory costs. With one application, cores to spare and one design, N_cxl
-/ N_baseline is the paper's server ratio. N D is made linear by a binary variable and a count for each
-design of which one is chosen.
+is the time of the Abstract Cost Model (`abstract_cost_model`) over the time with all data in main memory.
+It is S_i = R_d,i (d_i / R_d,i + x_i / R_c,i + 1 - d_i - x_i). An application slowed by S_i needs S_i
+times the cores for the same throughput: that is the cost of slow memory. With one application, cores to
+spare and one design, N_cxl / N_baseline is the paper's server ratio. N D is made linear by a binary
+variable and a count for each design of which one is chosen.
 
 The solver is HiGHS by its own wheel `highspy` (MIT licence). The HiGHS team keeps it. It is typed, has
 manylinux wheels, and needs numpy only and 12 MB. scipy.optimize.milp wraps the same solver in 113 MB, and

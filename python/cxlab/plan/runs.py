@@ -4,10 +4,10 @@
     run all in main memory     t_dram --+
     run all in CXL memory      t_cxl  ----> R_c = t_slow / t_cxl
 
-R_d and R_c are throughput relative to a run with (almost) the whole working set on the slow tier
-(EuroSys'24, section 6: P_s, spilled to SSD). The runs do the same work, so throughput is work over
-simulated time and the work drops out. Two runs are taken to do the same work when their user instructions
-agree within 5 %.
+R_d and R_c are throughput relative to a run with (almost) the whole working set on the slow tier.
+EuroSys'24, section 6, calls its throughput P_s, spilled to SSD. The runs do the same work, so throughput
+is work over simulated time and the work drops out. Two runs are taken to do the same work when their user
+instructions agree within 5 %.
 
 Without a slow run, R_d has to be typed. R_c then follows from the other two: R_c = R_d t_dram / t_cxl, with
 the interval of the times alone. Several runs of one tier give an interval: from the slowest against the

@@ -1,7 +1,7 @@
 """Slowdown and its causes, from a comparison's JSON file (`cxlab compare --json FILE`).
 
-A comparison has `columns`. Each has a `label`, its `slowdown` over the first column, and `because`: how much
-longer each part takes, as a share of the first column's time. The sum is `slowdown` - 1.
+A comparison has `columns`. Each has a `label`, its `slowdown` over the first column, and `because`. The
+last is the extra time of each part, as a share of the first column's time. The sum is `slowdown` - 1.
 """
 
 from __future__ import annotations

@@ -119,8 +119,8 @@ pub struct Header {
     pub head: Aligned<AtomicU64>,
     /// next position to read [records], the consumer's
     pub tail: Aligned<AtomicU64>,
-    /// for each vCPU by its sequence number: the producer asks for an answer that lies a few back, and must not
-    /// read another when the consumer has been quick
+    /// for each vCPU by its sequence number; the producer asks for an answer that lies a few back. It must not read
+    /// another one when the consumer has been quick
     sync: [[Answer; SYNC_ANSWERS]; Vcpu::MOST],
     clock: Answer,
     /// numbers of requests that the drive has done, the consumer's

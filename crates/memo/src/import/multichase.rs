@@ -5,8 +5,8 @@
 //!   multiload:   Samples , Byte/thd , ChaseThds , ChaseNS , ChaseMibs , ... LoadThds , LdMaxMibs , LdAvgMibs , ...
 //!                5       , 268435456, 1         , 97.101  , 628       , ... 15       , 91222     , 90111     , ...
 //! ```
-//! multiload's bandwidths are MiB/s; memo's are 10^6 bytes a second. Its ChaseMibs counts the pointer of a load, not the line that
-//! comes with it: the chase's share of the bandwidth is taken from ChaseNS instead, a line a load.
+//! multiload's bandwidths are MiB/s; memo's are 10^6 bytes a second. Its ChaseMibs counts the pointer of a load, not
+//! the line that comes with it. So the chase's share of the bandwidth is taken from ChaseNS instead, a line a load.
 //! Source: github.com/google/multichase, multichase.c and multiload.c (what they print last).
 
 use super::{Fault, Found};

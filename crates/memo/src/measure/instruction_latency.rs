@@ -1,8 +1,9 @@
 //! memo proper: 16 random accesses of one kind after a flush, repeated, and their whole distribution.
 //!
-//! A batch's time less the cost of clock and fence, over 16, is one sample: accesses overlap, so it is below a pointer chase's
-//! latency, as in MICRO 2023 figure 3. Translation is warm: the flush itself walks the pages. A random pause precedes each
-//! batch, or batches of one length fall into step with the memory's refreshes (a batch that waits for a refresh ends with it).
+//! A sample is a batch's time less the cost of clock and fence, over 16. Accesses overlap, so a sample is below a
+//! pointer chase's latency, as in MICRO 2023 figure 3. Translation is warm: the flush itself walks the pages. A random
+//! pause precedes each batch. Otherwise batches of one length fall into step with the memory's refreshes, because a
+//! batch that waits for a refresh ends with it.
 
 use crate::buffer::Buffer;
 use crate::chase::below;
@@ -16,8 +17,9 @@ use crate::tsc::Ticks;
 use crate::{cpu, with_vector};
 use cxlab_kernel::{Bytes, Stream};
 
-/// The longest pause [PAUSE instructions]: more than 10 us at the 140 cycles of Intel's since Skylake (Intel 64 optimization
-/// manual, 248966, "Pause Latency in Skylake Client Microarchitecture"); any tREFI is shorter (JESD79-4: 7.8 us).
+/// The longest pause [PAUSE instructions]. It is more than 10 us at the 140 cycles of Intel's processors since Skylake.
+/// Any tREFI is shorter (JESD79-4: 7.8 us). Source: Intel 64 optimization manual, 248966, "Pause Latency in Skylake
+/// Client Microarchitecture".
 const PAUSES: usize = 512;
 
 #[derive(Clone, Debug)]

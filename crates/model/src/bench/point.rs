@@ -26,13 +26,13 @@ type Statistics = BTreeMap<&'static str, Value>;
 pub struct Point {
     /// inject delay [core cycles]
     pub delay: u64,
-    /// of the latency thread; of all loads where there is none; `memo`: median batch over 16 accesses;
-    /// a walk: its time over its loads, hits included
+    /// latency of the latency thread, or of all loads if there is none. `memo`: median batch over 16 accesses.
+    /// A walk: its time over its loads, hits included
     pub latency_ns: Option<f64>,
     /// where that latency goes; the sum is `latency_ns`
     pub stages_ns: BTreeMap<&'static str, f64>,
-    /// of the threads by their own account, a stored line that was read first twice, as Intel MLC counts; `stream`: as STREAM
-    /// counts, without ownership reads; other work: read and written at the memories
+    /// bandwidth by the threads' own account. A stored line that was read first counts twice, as Intel MLC counts.
+    /// `stream`: as STREAM counts, without ownership reads. Other work: read and written at the memories
     #[schemars(with = "Option<f64>")]
     pub bandwidth_mb_s: f64,
     /// at the memories

@@ -5,9 +5,9 @@
 //!   2:1   load r0  store w0  load r1  store w1  | delay |  load r2 ...       a store reads its line, too
 //! ```
 //!
-//! A thread reads one array of 100 MiB and writes another (MLC prints: "Using buffer size of 100.000MiB/thread for reads and
-//! an additional 100.000MiB/thread for writes"). A delay follows every 256 B: that fits the EuroSys'24 artifact's rates for
-//! reads at long delays and 3.0 GHz. Each load or store moves a whole line, or 32 B with AVX2.
+//! A thread reads one array of 100 MiB and writes another. Source: MLC prints "Using buffer size of 100.000MiB/thread
+//! for reads and an additional 100.000MiB/thread for writes". A delay follows every 256 B. That fits the EuroSys'24
+//! artifact's rates for reads at long delays and 3.0 GHz. Each load or store moves a whole line, or 32 B with AVX2.
 //! MLC's own move 16 B, so it takes four.
 
 use cxlab_kernel::{Stream, Time};

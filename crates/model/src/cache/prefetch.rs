@@ -1,4 +1,4 @@
-//! Prefetchers of a core: lines asked for before an instruction wants them.
+//! Prefetchers of a core: they request lines before an instruction wants them.
 //!
 //! ```text
 //!   loads ----------------> stride, by instruction --+--> L2 while the superqueue has room;
@@ -9,14 +9,15 @@
 //!   buffer ---------------> homeless: their own line-+
 //! ```
 //!
-//! A prefetcher is a file: what it has seen, and which line it asks for next. The bounds are common to all: superqueue
-//! and LLC prefetches per core (occupancy), and the home agents' sign of distress (the mesh's Dynamic Prefetch
-//! Throttle; Intel, Sapphire Rapids uncore performance monitoring, DISTRESS_ASSERTED). Latency benchmarks of the papers have
-//! prefetchers off; a host file says what its machine has, and a bench may say otherwise.
-//! A load that finds all fill buffers taken is homeless in L1: its line comes to L2 meanwhile. So a core's loads have as many
-//! lines under way as the superqueue has entries. Source: Intel PerfSpect, internal/extract/prefetcher.go, of Sapphire Rapids
-//! and its successors. Not modelled: prefetches into L1, useless prefetches on the wrong path; Intel prints no rule by which
-//! a homeless load asks again after it was refused.
+//! Each prefetcher is a file: it remembers accesses and chooses the next line. The bounds are common to all. They are
+//! the superqueue, the LLC prefetches per core (occupancy), and the home agents' sign of distress. The sign is that of
+//! the mesh's Dynamic Prefetch Throttle (Intel, Sapphire Rapids uncore performance monitoring, DISTRESS_ASSERTED). The
+//! papers' benches of latency have prefetchers off. A host file says whether its machine has them on, and a bench may
+//! override it.
+//! A load that finds all fill buffers taken is homeless in L1, and its line comes to L2 meanwhile. So a core's loads
+//! have as many lines under way as the superqueue has entries. Source: Intel PerfSpect, internal/extract/prefetcher.go,
+//! for Sapphire Rapids and its successors. Not modelled: prefetches into L1, and useless prefetches on the wrong path.
+//! Intel prints no rule by which a homeless load asks again after a refusal.
 
 mod stream;
 mod stride;
@@ -31,7 +32,7 @@ use crate::fact::Sourced;
 use stream::Streams;
 use stride::Strides;
 
-/// The prefetchers of a core, and what bounds them.
+/// The prefetchers of a core, and their bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrefetchSpec {
@@ -70,15 +71,15 @@ impl PrefetchSpec {
 /// A run of lines that a prefetcher wants, nearest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// line number of the first
+    /// line number of the first line
     next: u64,
-    /// lines from one to the next, 1 or -1 for a stream
+    /// distance from one line to the next [lines]; 1 or -1 for a stream
     step: i64,
     left: u32,
 }
 
 impl Wanted {
-    /// Lines that have not been taken.
+    /// Number of lines that have not been taken.
     pub fn left(self) -> u32 {
         self.left
     }
@@ -95,7 +96,7 @@ impl Iterator for Wanted {
     }
 }
 
-/// What a core's prefetchers have seen.
+/// State of a core's prefetchers.
 #[derive(Clone, Debug)]
 pub struct Prefetchers {
     strides: Strides,
@@ -115,18 +116,18 @@ impl Prefetchers {
         }
     }
 
-    /// A load by the instruction at `place`: the line that it may want next.
+    /// Shows the prefetcher a load by the instruction at `place`. Returns the line that the instruction may want next.
     #[inline]
     pub fn loaded(&mut self, place: u64, line: Hpa) -> Wanted {
         self.strides.loaded(place, line)
     }
 
-    /// L2 is looked up for a load or store: the lines ahead of it.
+    /// Shows the prefetcher a look-up of L2 for a load or store. Returns the lines ahead of it.
     pub fn looked_up(&mut self, line: Hpa) -> Wanted {
         self.streams.looked_up(line)
     }
 
-    /// L2 is looked up for a load or store: the other line of its aligned 128 bytes, if it misses.
+    /// The other line of the aligned 128 bytes, if a look-up of L2 for a load or store misses.
     #[inline]
     pub fn pair(&self, line: Hpa, hit: bool) -> Wanted {
         if hit || !self.pairs {
@@ -135,13 +136,14 @@ impl Prefetchers {
         Wanted { next: line.line_number() ^ 1, step: 1, left: 1 }
     }
 
-    /// A load missed L1 and found no free fill buffer: its line, which L2 may bring meanwhile.
+    /// The line of a load that missed L1 and found no free fill buffer. L2 may bring the line meanwhile.
     #[inline]
     pub fn homeless(&self, line: Hpa) -> Wanted {
         Wanted { next: line.line_number(), step: 1, left: u32::from(self.homeless) }
     }
 
-    /// Of the last lines wanted by [`Prefetchers::looked_up`], so many were not asked for: they are wanted at its next access.
+    /// Tells that `count` of the lines last wanted by [`Prefetchers::looked_up`] were refused. The stream wants them
+    /// again at its next access.
     pub fn refused(&mut self, count: u32) {
         self.streams.refused(count);
     }

@@ -1,13 +1,13 @@
-//! Time of one component: it never goes back.
+//! Time of one component: it must never go back.
 //!
-//! It sees the times that the component says. What a component does between two of them is not seen here; servers, wires and
-//! differences of times watch themselves (`crates/kernel/src/order.rs`), in every build.
+//! The checker sees the times that the component reports, and nothing of the component's work between two of them.
+//! Servers, wires and differences of times watch themselves (`crates/kernel/src/order.rs`), in every build.
 
 use cxlab_kernel::Time;
 
 use super::Broken;
 
-/// The last time that a component said.
+/// The last time that a component reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
     last: Time,
@@ -15,10 +15,10 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The component says that it is `at`.
+    /// Compares the time `at`, which the component reports, with the last one.
     ///
     /// # Errors
-    /// An earlier time than the last one; `place` names the component.
+    /// The time is earlier than the last one; `place` names the component.
     #[inline]
     pub fn see(&mut self, at: Time, place: impl FnOnce() -> String) -> Result<(), Broken> {
         if at < self.last {
@@ -30,7 +30,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Times compared.
+    /// Number of times compared.
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.seen

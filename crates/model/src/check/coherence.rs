@@ -1,14 +1,15 @@
-//! Coherence: what all private caches hold of a line, against each other and against the snoop filter.
+//! Coherence: it compares the copies of a line in all private caches with each other and with the snoop filter.
 //!
 //! ```text
 //!   after each event of a line: its copies in every L1 and L2, and what the filter knows --rules--> Broken
 //!   after many events, and at rest: the same for every line that a cache holds
 //! ```
 //!
-//! The rules are those of MESI with a directory (Nagarajan, Sorin, Hill, Wood, A Primer on Memory Consistency and Cache
-//! Coherence, 2nd edition, 2020, 1.5 and 8.2): one writer or many readers; the directory knows every copy.
-//! It sees states, not contents: a changed line that is dropped without a write is not found here. It cannot see a state that
-//! is wrong between two looks and right again. On a machine of one core there is no filter, and only L1 within L2 is compared.
+//! The rules are those of MESI with a directory: one writer or many readers, and the directory knows every copy.
+//! Source: Nagarajan, Sorin, Hill, Wood, A Primer on Memory Consistency and Cache Coherence, 2nd edition, 2020, 1.5 and
+//! 8.2. The checker sees states, not contents, so it does not find a changed line that is dropped without a write. It
+//! cannot see a state that is wrong between two looks and right again. A machine of one core has no filter, and the
+//! checker only compares L1 with L2.
 
 use std::collections::HashMap;
 
@@ -19,7 +20,7 @@ use crate::addr::Hpa;
 use crate::cache::LineState;
 use crate::request::CoreId;
 
-/// What one core has of a line.
+/// A core's copies of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
     pub core: CoreId,
@@ -27,19 +28,19 @@ pub struct Copy {
     pub l2: Option<LineState>,
 }
 
-/// What the snoop filter knows of a line.
+/// State of a line in the snoop filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     Nobody,
-    /// a bit for each core that may read it
+    /// a bit for each core that may read the line
     Shared(u64),
     Owned(CoreId),
 }
 
-/// How often it was looked.
+/// Counts of the comparisons.
 #[derive(Clone, Debug, Default)]
 pub struct Coherence {
-    /// with a filter, and in all
+    /// events of lines that were compared with a filter
     transitions: u64,
     looks: u64,
     lines: u64,
@@ -54,39 +55,40 @@ impl Copy {
 }
 
 impl Coherence {
-    /// Events of lines that were checked against a filter.
+    /// Number of events of lines that were compared with a filter.
     #[must_use]
     pub fn transitions(&self) -> u64 {
         self.transitions
     }
 
-    /// Events of lines after which it was looked, with a filter or without.
+    /// Number of events of lines after which the copies were compared, with a filter or without.
     #[must_use]
     pub fn looks(&self) -> u64 {
         self.looks
     }
 
-    /// Lines that were checked in walks.
+    /// Number of lines that were compared in walks.
     #[must_use]
     pub fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// Something has happened to a line: its copies, and what the filter knows, if there is one.
+    /// Compares the copies of a line after an event, with each other and with the filter's state, if there is a filter.
     ///
     /// # Errors
-    /// The rule that they break.
+    /// Names the rule that the copies break.
     pub fn transition(&mut self, at: Time, line: Hpa, copies: &[Copy], known: Option<Known>) -> Result<(), Broken> {
         self.looks += 1;
         self.transitions += u64::from(known.is_some());
         check(at, line, copies, known)
     }
 
-    /// All copies of all private caches. `known` says what the filter knows of a line, if there is one. `at_rest` is how many lines
-    /// the filter knows if nothing is under way: it then knows the copies and no others.
+    /// Compares all copies of all private caches. `known` gives the filter's state of a line, if there is a filter.
+    /// `at_rest` is the number of lines in the filter if nothing is under way. The filter must then know exactly the
+    /// copies.
     ///
     /// # Errors
-    /// The rule that they break.
+    /// Names the rule that the copies break.
     pub fn walk(
         &mut self,
         at: Time,
@@ -98,7 +100,7 @@ impl Coherence {
         for (line, copy) in copies {
             let of_line = lines.entry(line).or_default();
             match of_line.iter_mut().find(|other| other.core == copy.core) {
-                // L1 and L2 come one after the other.
+                // The lines of L1 and of L2 come separately.
                 Some(other) => (other.l1, other.l2) = (other.l1.or(copy.l1), other.l2.or(copy.l2)),
                 None => of_line.push(copy),
             }
@@ -155,7 +157,7 @@ fn check(at: Time, line: Hpa, copies: &[Copy], known: Option<Known>) -> Result<(
     Ok(())
 }
 
-/// Nothing is under way: the filter knows these copies and no others.
+/// Checks, while nothing is under way, that the filter knows exactly these copies.
 fn exact(at: Time, line: Hpa, copies: &[Copy], known: Option<Known>) -> Result<(), Broken> {
     let held = copies.iter().fold(0u64, |cores, copy| cores | 1 << copy.core.0);
     let known_cores = match known {

@@ -6,10 +6,11 @@
 //!   slots counted by the wire = 4 x its flits; of them data = 4 x the messages with data that were sent
 //! ```
 //!
-//! A message has its credit when it is ready for the wire. Times are known ahead, so events wait here until no earlier one can come. A message leaves no earlier than
-//! from a wire that carries slots one by one, without flits: that bound needs nothing of the packer.
-//! It sees messages where they enter a link. It cannot see flits one by one: which slot of which flit a header has is not checked,
-//! nor that a link rests while it is trained anew. Source: CXL 2.0, 4.2.2 (68 B flit of four slots), 4.2.5.
+//! A message has its credit when it is ready for the wire. Times are known ahead, so events wait here until no earlier
+//! one can come. A message leaves no earlier than from a wire that carries slots one by one, without flits. That bound
+//! needs nothing of the packer. The checker sees messages when they enter a link. It cannot see flits one by one, so it
+//! does not check which slot of which flit a header has. It does not check either that a link rests while it is trained
+//! anew. Source: CXL 2.0, 4.2.2 (68 B flit of four slots), 4.2.5.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -19,7 +20,7 @@ use cxlab_kernel::Time;
 use super::Broken;
 use crate::mem::{AccessKind, Tag};
 
-/// Where a message goes.
+/// Direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Toward {
     /// M2S
@@ -28,7 +29,7 @@ pub enum Toward {
     Host,
 }
 
-/// One direction of a link, for messages of reads or of writes: what has credits of its own.
+/// One direction of a link, for messages of reads or of writes. Each lane has credits of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lane {
     pub link: u16,
@@ -36,7 +37,7 @@ pub struct Lane {
     pub kind: AccessKind,
 }
 
-/// What happened on a link.
+/// An event of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
     /// the credit is back at its sender at `at`
@@ -49,7 +50,7 @@ pub enum LinkEvent {
 #[derive(Clone, Copy, Debug)]
 pub struct Wires {
     pub lanes: u64,
-    /// transfers of a lane in a nanosecond, one bit each
+    /// bits that a lane transfers in a nanosecond
     pub gt_s: u64,
     /// bits on the wire for 128 bits of flits
     pub encoded: u64,
@@ -58,14 +59,14 @@ pub struct Wires {
 }
 
 impl Wires {
-    /// How long a slot is on the wire [ps].
+    /// Time of a slot on the wire [ps].
     fn slot_ps(&self) -> f64 {
         let bits = (FLIT_BITS * self.encoded) as f64 / 128.0;
         bits * 1e3 / (self.lanes * self.gt_s) as f64 / FLIT_SLOTS as f64
     }
 }
 
-/// What a wire has counted.
+/// Counts of a wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slots {
     pub flits: u64,
@@ -80,17 +81,17 @@ const FLIT_SLOTS: u64 = 4;
 const FLIT_BITS: u64 = 68 * 8;
 /// Slots of a line of 64 B: 16 B each.
 const DATA_SLOTS: u64 = 4;
-/// A wire keeps times in whole picoseconds: a run of flits may end so much before its time [ps].
+/// A wire keeps times in whole picoseconds, so a run of flits may end this much early [ps].
 const ROUNDING_PS: f64 = 2.0;
 
 /// One direction of one link.
 #[derive(Clone, Debug)]
 struct Wire {
-    /// of a slot [ps]
+    /// time of a slot [ps]
     slot_ps: f64,
-    /// when a wire without flits would have sent all so far [ps]
+    /// when a wire without flits would have sent all messages so far [ps]
     sent_ps: f64,
-    /// messages with data since the slots were counted from
+    /// messages with data since the slot counts began
     with_data: u64,
     counted_from: Slots,
     flits: u64,
@@ -109,7 +110,7 @@ pub struct Links {
     names: Vec<String>,
     credits: Vec<[[Credits; 2]; 2]>,
     wires: Vec<[Wire; 2]>,
-    /// credits that are taken or come back and are not yet followed
+    /// credits that are taken or come back, and are not yet counted
     to_come: BinaryHeap<Reverse<ToCome>>,
     /// requests without an answer, by link and tag
     awaited: HashMap<(u16, Tag), AccessKind>,
@@ -117,7 +118,7 @@ pub struct Links {
     changes: u64,
 }
 
-/// A credit is taken or comes back: in the order of times, those that come back first.
+/// A credit that is taken or comes back. The order is that of times; at equal times returns come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct ToCome {
     at: Time,
@@ -156,7 +157,7 @@ impl Links {
         new
     }
 
-    /// Messages, changes of credits, flits.
+    /// Numbers of messages, of changes of credits, and of flits.
     #[must_use]
     pub fn counts(&self) -> (u64, u64, u64) {
         let flits = self.wires.iter().flatten().map(|wire| wire.flits).sum();
@@ -171,10 +172,10 @@ impl Links {
         Broken::new(rule, format!("{}, {direction}", self.names[usize::from(lane.link)]), at, what)
     }
 
-    /// Take the next event.
+    /// Takes the next event.
     ///
     /// # Errors
-    /// The rule that it breaks.
+    /// Names the rule that the event breaks.
     pub fn take(&mut self, event: LinkEvent) -> Result<(), Broken> {
         let mut later = |lane: Lane, at, change| {
             let Lane { link, toward, kind } = lane;
@@ -192,7 +193,7 @@ impl Links {
         Ok(())
     }
 
-    /// Each request has one answer of its kind.
+    /// Checks that each request has one answer of its kind.
     fn answers(&mut self, lane: Lane, tag: Tag, sent: Time) -> Result<(), Broken> {
         let key = (lane.link, tag);
         let (rule, before) = match lane.toward {
@@ -207,11 +208,11 @@ impl Links {
         Err(self.broken(rule, lane, sent, what))
     }
 
-    /// A message leaves no earlier than from a wire of slots.
+    /// Checks that a message leaves no earlier than from a wire of slots.
     fn rate(&mut self, lane: Lane, ready: Time, sent: Time) -> Result<(), Broken> {
         let with_data =
             matches!((lane.toward, lane.kind), (Toward::Device, AccessKind::Write) | (Toward::Host, AccessKind::Read));
-        // Towards the host, headers share slots.
+        // Headers share slots in the direction of the host.
         let header = u64::from(lane.toward == Toward::Device);
         let slots = header + if with_data { DATA_SLOTS } else { 0 };
         let wire = &mut self.wires[usize::from(lane.link)][lane.toward as usize];
@@ -231,10 +232,10 @@ impl Links {
         Err(self.broken("a wire is no faster than its rate", lane, sent, what))
     }
 
-    /// No event before `now` comes any more: credits are followed up to there.
+    /// Counts credits up to `now`. No event before `now` comes any more.
     ///
     /// # Errors
-    /// More credits in use than there are, or one that came back and was not in use.
+    /// More credits are in use than there are, or a credit came back that was not in use.
     pub fn settle(&mut self, now: Time) -> Result<(), Broken> {
         while self.to_come.peek().is_some_and(|Reverse(first)| first.at < now) {
             let Some(Reverse(ToCome { at, change, link, toward, writes })) = self.to_come.pop() else { break };
@@ -258,15 +259,15 @@ impl Links {
         Ok(())
     }
 
-    /// A link has been trained anew, to these wires: what is taken from here on was sent on them.
+    /// Notes that a link has been trained anew. Messages taken from now on were sent on these wires.
     pub fn trained(&mut self, link: u16, to: &Wires) {
         self.wires[usize::from(link)].iter_mut().for_each(|wire| wire.slot_ps = to.slot_ps());
     }
 
-    /// What the wires have counted, both directions of each link, after all of their messages were taken.
+    /// Checks the counts of the wires, for both directions of each link, after all of their messages were taken.
     ///
     /// # Errors
-    /// Slots that are not those of the flits, or data that no message brought.
+    /// The slots are not those of the flits, or data came without a message.
     pub fn slots(&mut self, at: Time, counted: &[[Slots; 2]]) -> Result<(), Broken> {
         for (link, directions) in counted.iter().enumerate() {
             for (toward, slots) in [Toward::Device, Toward::Host].into_iter().zip(directions) {
@@ -291,7 +292,7 @@ impl Links {
         Ok(())
     }
 
-    /// The wires count from here; this is what they show now.
+    /// Begins to count the wires from their present counts, `counted`.
     pub fn count_from(&mut self, counted: &[[Slots; 2]]) {
         for (wires, slots) in self.wires.iter_mut().zip(counted) {
             for (wire, slots) in wires.iter_mut().zip(slots) {
@@ -300,10 +301,10 @@ impl Links {
         }
     }
 
-    /// Nothing is under way any more.
+    /// Checks the links when nothing is under way any more.
     ///
     /// # Errors
-    /// A request without an answer, or a credit that is not back.
+    /// A request has no answer, or a credit is not back.
     pub fn at_rest(&self, at: Time) -> Result<(), Broken> {
         if let Some(((link, tag), kind)) = self.awaited.iter().next() {
             let lane = Lane { link: *link, toward: Toward::Device, kind: *kind };

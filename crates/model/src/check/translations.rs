@@ -1,13 +1,15 @@
-//! Translations: what a core's TLBs serve, against the page tables and against what the guest has made it forget.
+//! Translations: it compares the translations of a core's TLBs with the page tables, and with the guest's
+//! invalidations.
 //!
 //! ```text
 //!   a walk ends: page 7 -> mapping --remembered--+        the guest invalidates: forgotten, by the mapping
 //!   a TLB serves page 7 ------------------------ compare with it, and with the page tables now
 //! ```
 //!
-//! It keeps every page that was walked and not forgotten, in a plain table without sets or ways: a TLB may know less than that,
-//! and never more. It sees pages by their numbers: the address that a page stands for is compared from one access to the next, for
-//! pages of 4 KiB. It cannot see what the structure caches hold of upper tables. Source: Intel SDM vol. 3, 4.10.
+//! The checker keeps every page that was walked and not forgotten, in a plain table without sets or ways. A TLB may
+//! know fewer pages than that table, and never more. The checker sees pages by their numbers. For pages of 4 KiB it
+//! compares the page's address from one access to the next. It cannot see the entries of upper tables in the structure
+//! caches. Source: Intel SDM vol. 3, 4.10.
 
 use std::collections::HashMap;
 
@@ -20,14 +22,14 @@ use crate::translation::{Forget, Mapping, Page, PageId, PageSize};
 #[derive(Clone, Copy, Debug)]
 struct Walked {
     mapping: Mapping,
-    /// number of the frame of 4 KiB that its accesses went to, for a page of 4 KiB
+    /// number of the 4 KiB frame that its accesses went to; only for a page of 4 KiB
     frame: Option<u64>,
 }
 
 /// The pages that a core's TLBs may know.
 #[derive(Clone, Debug)]
 pub struct Translations {
-    /// for messages
+    /// name of the core, for messages
     place: String,
     walked: HashMap<PageId, Walked>,
     served: u64,
@@ -35,13 +37,13 @@ pub struct Translations {
 }
 
 impl Translations {
-    /// No page is known.
+    /// A checker that knows no page.
     #[must_use]
     pub fn new(place: String) -> Translations {
         Translations { place, walked: HashMap::new(), served: 0, broken: None }
     }
 
-    /// Translations compared.
+    /// Number of translations compared.
     #[must_use]
     pub fn served_so_far(&self) -> u64 {
         self.served
@@ -53,12 +55,13 @@ impl Translations {
         self.broken.as_ref()
     }
 
-    /// A walk for the page has ended; the tables map it so.
+    /// Notes that a walk for the page has ended with this mapping.
     pub fn walk_ended(&mut self, page: Page, mapping: &Mapping) {
         self.walked.insert(page.id, Walked { mapping: *mapping, frame: None });
     }
 
-    /// A TLB serves an access to a byte of this page, at `at`; `now` is how the tables map it now.
+    /// Checks a translation that a TLB gave to an access to a byte of this page, at `at`. `now` is the tables' present
+    /// mapping of the page.
     pub fn served(&mut self, page: Page, address: u64, now: Option<Mapping>, at: Time) {
         self.served += 1;
         let rule = match (self.walked.get_mut(&page.id), now) {
@@ -84,7 +87,7 @@ impl Translations {
         }
     }
 
-    /// The guest has invalidated.
+    /// Forgets the pages that the guest has invalidated.
     pub fn forget(&mut self, forget: Forget) {
         match forget {
             Forget::Tables => {}
@@ -99,7 +102,7 @@ impl Translations {
         }
     }
 
-    /// The tables have replaced these pages. They are not served any more, so nothing of them has to be kept.
+    /// Forgets these pages, which the tables have replaced. They are not served any more.
     pub fn replaced(&mut self, pages: &[PageId]) {
         for page in pages {
             self.walked.remove(page);

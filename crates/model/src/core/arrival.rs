@@ -1,4 +1,4 @@
-//! Lines come and go: into which caches, what they had occupied, and what others ask for.
+//! Lines come and go: which caches a line enters, which victim leaves for it, and what the home agent asks of the core.
 
 use cxlab_kernel::Time;
 
@@ -11,7 +11,8 @@ use crate::error::ModelError;
 use crate::request::{Op, Request};
 
 impl Core {
-    /// A line has come: who waited for it, and when they have it; `None` if they wait on, for the right to change it.
+    /// Fills the caches with a line that has come. Returns its waiters and the time they have the line. `None` if they
+    /// still wait for the right to change it.
     pub(super) fn line_arrived<U: Uncore>(
         &mut self,
         request: &Request,
@@ -21,7 +22,8 @@ impl Core {
         let Request { line, grant, by, .. } = *request;
         let awaited @ Awaited { waiters, store, buffer } = self.misses.returned(line);
         let state = match grant {
-            // A store has come while the line was on its way to be read, and others have it: ask again.
+            // A store has joined a line that was requested for reading, and other cores have copies. The core asks for
+            // ownership.
             LineState::Shared if store => {
                 self.misses.await_line(line, awaited);
                 uncore.request(by, line, Op::Own, now, now, Some(now))?;
@@ -37,7 +39,8 @@ impl Core {
             uncore.victim(self.id, victim, now);
             self.evict(victim.line, now, uncore);
         }
-        // Who took its fill buffer when the line was already near finds it no sooner than in L2.
+        // A load or store may take its fill buffer when a prefetched line is near. It has the line no sooner than from
+        // L2.
         let ready = buffer.map_or(now, |since| now.max(since + self.timing.l2));
         if buffer.is_some() {
             self.misses.buffers.give_back(now);
@@ -45,35 +48,36 @@ impl Core {
         Ok(Some((waiters, ready)))
     }
 
-    /// The home agent has pulled a victim of L2, which had waited for an entry of its slice's table.
+    /// The home agent has pulled a victim of L2 that waited for an entry of its slice's table.
     pub(crate) fn pulled<U: Uncore>(&mut self, now: Time, uncore: &mut U) {
         self.leave_superqueue(now, uncore);
     }
 
-    /// The core's own copy, if it has one, goes home.
+    /// The core gives its own copy of the line, if it has one, to the home agent.
     pub(super) fn give_up_copy<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) {
         if let Some(changed) = self.caches.snoop(line, Snoop::Invalidate) {
             uncore.victim(self.id, Victim { line, changed }, at);
         }
     }
 
-    /// Whether the line is in the caches, and may be changed if it is stored to; it is touched.
+    /// Touches the line. Returns whether the caches have the line, with the right to change it if the access is a
+    /// store.
     pub(crate) fn touches(&mut self, line: Hpa, store: bool, by: Reference) -> bool {
         self.caches.access(line, store, by) != Hit::Neither
     }
 
-    /// Have the line in the caches as if it had been touched before time began: what left them for it.
+    /// Puts the line into the caches as if it had been touched before the run. Returns the victim.
     pub(crate) fn warm(&mut self, line: Hpa, state: LineState, by: Reference) -> Option<Victim> {
         self.caches.fill(line, state, by)
     }
 
-    /// What the core may do with the line, if it has it.
+    /// Rights of the core to the line; `None` if the core has no copy.
     #[must_use]
     pub fn state(&self, line: Hpa) -> Option<LineState> {
         self.caches.state(line)
     }
 
-    /// Its copies of a line in L1 and L2, for the checker.
+    /// The core's copies of a line in L1 and L2, for the checker.
     pub(crate) fn copies(&self, line: Hpa) -> [Option<LineState>; 2] {
         self.caches.copies(line)
     }
@@ -83,18 +87,18 @@ impl Core {
         self.caches.lines()
     }
 
-    /// The home agent asks for the line: whether it was changed here; `None` if it is not here.
+    /// Answers a snoop of the home agent. Returns whether the line was changed here; `None` if the core has no copy.
     pub(crate) fn snoop(&mut self, line: Hpa, left: Snoop) -> Option<bool> {
         self.stats.snoops.increment();
         self.caches.snoop(line, left)
     }
 
-    /// The line leaves the core's caches functionally: whether it was changed.
+    /// Removes the line from the core's caches functionally. Returns whether the line was changed.
     pub(crate) fn forget(&mut self, line: Hpa) -> bool {
         self.caches.snoop(line, Snoop::Invalidate) == Some(true)
     }
 
-    /// The line's memory knows it, functionally: whether it was changed.
+    /// Marks the line as known to its memory, functionally. Returns whether the line was changed.
     pub(crate) fn clean(&mut self, line: Hpa) -> bool {
         self.caches.clean(line)
     }

@@ -1,4 +1,4 @@
-//! From the last operand to commit, and what a committed store does to its lines.
+//! From the last operand to commit, and the effect of a committed store on its lines.
 
 use cxlab_kernel::Time;
 
@@ -10,7 +10,7 @@ use crate::error::ModelError;
 use crate::feed::{Class, LineAccess, Touch};
 use crate::request::Op;
 
-/// What is known of the oldest row when it is committed.
+/// Properties of the oldest row when it is committed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
     pub complete: Time,
@@ -30,7 +30,7 @@ impl Head {
 }
 
 impl Core {
-    /// Complete a row that waits for nothing: when; `None` if it still waits or was complete before.
+    /// Completes a row that waits for nothing, and returns when. `None` if the row still waits or was complete before.
     pub(super) fn finish(&mut self, sequence: Sequence) -> Option<Time> {
         if self.window.complete(sequence).is_some() {
             return None;
@@ -53,7 +53,7 @@ impl Core {
         if stores { self.ports.store(begins) } else { begins }
     }
 
-    /// Completes every instruction on the lists of `awake`: what it waited for has come. Instructions that wait for one of
+    /// Completes every instruction on the lists of `awake`, whose waits are over. Instructions that wait for one of
     /// these are completed in turn.
     pub(super) fn wake<U: Uncore>(&mut self, uncore: &mut U) -> Result<(), ModelError> {
         loop {
@@ -93,7 +93,7 @@ impl Core {
                     let entry = self.window.entry(sequence);
                     entry.address_ready = entry.address_ready.max(at);
                     entry.address_waits -= 1;
-                    // An operand that was not touched (a string of length 0) has no lines to issue.
+                    // An operand that is not touched (a string of length 0) has no lines to issue.
                     if entry.address_waits == 0 && entry.touches {
                         self.issue_row(sequence, uncore)?;
                     }
@@ -109,7 +109,7 @@ impl Core {
         Ok(())
     }
 
-    /// Commit in order all that is complete.
+    /// Commits all complete rows in order.
     #[inline]
     pub(super) fn commit_all<U: Uncore>(&mut self, uncore: &mut U) -> Result<(), ModelError> {
         while let Some((sequence, complete)) = self.window.head() {
@@ -121,7 +121,7 @@ impl Core {
         Ok(())
     }
 
-    /// Commit the oldest row.
+    /// Commits the oldest row.
     #[inline]
     pub(super) fn commit_oldest<U: Uncore>(
         &mut self,
@@ -163,7 +163,7 @@ impl Core {
         self.stats.micro_operations.add(u64::from(micro_operations));
     }
 
-    /// A committed store through the caches asks for its lines.
+    /// A committed store through the caches requests its lines.
     #[inline]
     pub(super) fn commit_plain_store<U: Uncore>(
         &mut self,
@@ -184,7 +184,7 @@ impl Core {
         Ok(())
     }
 
-    /// A committed store asks for its lines, or sends them.
+    /// A committed store requests its lines, or sends them.
     fn commit_store<U: Uncore>(
         &mut self,
         number: StoreNumber,

@@ -1,16 +1,17 @@
-//! The CPI stack: each moment of a core's time is charged to what its oldest instruction waits for.
+//! The CPI stack: each moment of a core's time is charged to the cause of its oldest instruction's wait.
 //!
 //! ```text
 //!   commit ------------ data ready -- complete -- commit      the next instruction's wait, and what it is charged to:
 //!     '---- its line ------'-execution-'-retiring-'           a line from beyond L2 by the stages of its request
 //! ```
 //!
-//! While no instruction is in the window, the reason of the front end is charged. The parts add up to the core's time to the
-//! picosecond. A wait for a line is split in the proportion of its request's stages, whatever the core hid of them: a stream
-//! whose lines wait for fill buffers is charged to the fill buffers, not to the last stage of each line. What leaves the core
-//! meanwhile, loads behind the oldest one and stores that nobody waits for, is charged nothing. Not modelled: an L2 hit that
-//! waited for a fill buffer is charged as the request that gave the buffer back. Source: S. Eyerman, L. Eeckhout, T. Karkhanis
-//! and J. Smith, A performance counter architecture for computing accurate CPI components, ASPLOS 2006.
+//! While no instruction is in the window, the reason of the front end is charged. The parts add up to the core's time
+//! to the picosecond. A wait for a line is split in the proportion of its request's stages, even if the core hid some
+//! of these stages. A stream whose lines wait for fill buffers is therefore charged to the fill buffers, not to the
+//! last stage of each line. Loads behind the oldest instruction and stores without waiters leave the core meanwhile.
+//! They are charged nothing. Not modelled: a charge for an L2 hit that waited for a fill buffer. It is charged as the
+//! request that gave the buffer back. Source: S. Eyerman, L. Eeckhout, T. Karkhanis and J. Smith, A performance counter
+//! architecture for computing accurate CPI components, ASPLOS 2006.
 
 use cxlab_kernel::Time;
 
@@ -19,7 +20,7 @@ use crate::request::{NodeId, Op, Request};
 
 macro_rules! causes {
     ($($cause:ident $name:literal $description:literal,)+) => {
-        /// What a core's time is charged to, where it is not a request's stage.
+        /// Causes that a core's time is charged to, apart from the stages of a request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Cause { $(#[doc = $description] $cause,)+ }
 
@@ -32,7 +33,7 @@ macro_rules! causes {
                 match self { $(Cause::$cause => $name,)+ }
             }
 
-            /// What the core does then.
+            /// Activity of the core while time is charged to this cause.
             #[must_use]
             pub fn description(self) -> &'static str {
                 match self { $(Cause::$cause => $description,)+ }
@@ -54,10 +55,10 @@ causes! {
 }
 
 const STAGES: usize = Stage::ALL.len();
-/// Places of the causes, then of the LLC's lines by stage, then of each node's.
+/// Places in a stack: first the causes, then the stages of lines from the LLC, then the stages of each node's lines.
 const LLC: usize = Cause::ALL.len();
 
-/// Time of a core, or of several, by what it is charged to.
+/// Time of a core, or of several cores, by cause.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeStack {
     /// in user mode and in the kernel, by place
@@ -76,19 +77,19 @@ pub enum Mode {
 }
 
 impl TimeStack {
-    /// What is charged to a cause.
+    /// Time charged to a cause.
     #[must_use]
     pub fn of(&self, mode: Mode, cause: Cause) -> Time {
         self.at(mode, cause as usize)
     }
 
-    /// What is charged to lines that the LLC had.
+    /// Time charged to lines that the LLC had.
     #[must_use]
     pub fn of_llc(&self, mode: Mode, stage: Stage) -> Time {
         self.at(mode, LLC + stage as usize)
     }
 
-    /// What is charged to lines of a node's memory.
+    /// Time charged to lines of a node's memory.
     #[must_use]
     pub fn of_node(&self, mode: Mode, node: NodeId, stage: Stage) -> Time {
         self.at(mode, place_of(node) + stage as usize)
@@ -98,13 +99,13 @@ impl TimeStack {
         self.modes[mode as usize].get(place).copied().unwrap_or(Time::ZERO)
     }
 
-    /// What is neither idle nor I/O.
+    /// Time that is neither idle nor I/O.
     #[must_use]
     pub fn busy(&self) -> Time {
         self.modes.iter().flatten().copied().sum()
     }
 
-    /// Each part of `self` and of `other` put together.
+    /// Combines each part of `self` with the same part of `other`.
     #[must_use]
     pub fn with(&self, other: &TimeStack, and: impl Fn(Time, Time) -> Time + Copy) -> TimeStack {
         let mode = |mode: usize| {
@@ -123,7 +124,7 @@ fn place_of(node: NodeId) -> usize {
     LLC + STAGES * (1 + usize::from(node.0))
 }
 
-/// What an instruction's data waits for once it is issued.
+/// Source of an instruction's data once the instruction is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// no memory
@@ -141,7 +142,7 @@ pub struct Oldest {
     pub data_ready: Time,
     pub complete: Time,
     pub source: Source,
-    /// none of a later part of an instruction that repeats: that of the first part
+    /// `None` for a later part of an instruction that repeats: it has the mode of the first part
     pub mode: Option<Mode>,
 }
 
@@ -150,13 +151,13 @@ pub struct Oldest {
 pub enum Late {
     Width,
     Branch,
-    /// the store queue empties, when is known
+    /// the store queue has no free entry, and the time at which it has one is known
     StoreQueue,
     /// stores whose requests have to come back first
     Requests,
 }
 
-/// Who answered the request that came back last.
+/// Source of the answer to the request that came back last.
 #[derive(Clone, Copy, Debug)]
 enum Answered {
     Llc,
@@ -168,12 +169,12 @@ enum Answered {
 #[derive(Clone, Debug)]
 pub struct CpiStack {
     spent: TimeStack,
-    /// all before is charged
+    /// all time before this is charged
     charged: Time,
     mode: Mode,
     late: Late,
     answered: Answered,
-    /// of the request that came back last
+    /// stages of the request that came back last
     spans: [Time; STAGES],
 }
 
@@ -190,19 +191,20 @@ impl CpiStack {
         }
     }
 
-    /// All before is charged.
+    /// The time up to which everything is charged.
     #[inline]
     pub fn charged(&self) -> Time {
         self.charged
     }
 
-    /// Count from here.
+    /// Starts all counts again at zero.
     pub fn clear(&mut self) {
         self.spent.modes.iter_mut().for_each(|parts| parts.fill(Time::ZERO));
         (self.spent.idle, self.spent.io) = (Time::ZERO, Time::ZERO);
     }
 
-    /// The stack of a core that has come to `now`, in a machine that has come to `until`: a core that has ended before is idle.
+    /// The stack of a core that has reached `now`, in a machine that has reached `until`. A core that ended earlier is
+    /// idle.
     pub fn until(&self, now: Time, until: Time) -> TimeStack {
         let mut stack = self.clone();
         stack.charge(Cause::Dispatch, now);
@@ -210,7 +212,7 @@ impl CpiStack {
         stack.spent
     }
 
-    /// The oldest instruction commits, and with it the core comes to `now`.
+    /// The oldest instruction commits, and the core reaches `now`.
     #[inline]
     pub fn committed(&mut self, oldest: Oldest, now: Time) {
         self.mode = oldest.mode.unwrap_or(self.mode);
@@ -223,7 +225,7 @@ impl CpiStack {
         self.charge(Cause::Retiring, now);
     }
 
-    /// The node whose memory the oldest instruction waits for, and how long, as it will be charged.
+    /// The node whose memory the oldest instruction waits for, and the time that will be charged for this wait.
     pub fn waits_for_memory(&self, oldest: Oldest) -> Option<(NodeId, Time)> {
         match self.answered {
             Answered::Node(node) if oldest.source == Source::Request && oldest.data_ready > self.charged => {
@@ -248,7 +250,7 @@ impl CpiStack {
         self.charge(Cause::Execution, oldest.complete);
     }
 
-    /// An instruction is dispatched at `at` into an empty window.
+    /// Charges the time up to `at`, when an instruction is dispatched into an empty window.
     pub fn dispatched(&mut self, at: Time, mode: Option<Mode>) {
         self.mode = mode.unwrap_or(self.mode);
         match self.late {
@@ -259,13 +261,14 @@ impl CpiStack {
         }
     }
 
-    /// The next instruction is late for this reason.
+    /// Notes why the next instruction is late.
     #[inline]
     pub fn late(&mut self, why: Late) {
         self.late = why;
     }
 
-    /// The store queue has room at a time that is known: the reason, unless its requests had to come back first.
+    /// The next instruction waits for a store queue whose free time is known. A wait for requests remains the reason if
+    /// it came first.
     #[inline]
     pub fn late_for_stores(&mut self) {
         if self.late != Late::Requests {
@@ -273,7 +276,7 @@ impl CpiStack {
         }
     }
 
-    /// A request has come back: what waited for it goes on.
+    /// A request has come back. Later waits for requests are charged by its stages.
     pub fn answered(&mut self, request: &Request) {
         self.answered = match request.op {
             Op::Walk => Answered::Walk,
@@ -283,20 +286,20 @@ impl CpiStack {
         self.spans = *request.spans();
     }
 
-    /// The core has nothing to do before `until`.
+    /// Charges idle time up to `until`.
     pub fn idle(&mut self, until: Time) {
         self.spent.idle += until.since(self.charged);
         self.charged = self.charged.max(until);
     }
 
-    /// The core has come to `now`, and waits for a device until `until`.
+    /// The core has reached `now`, and waits for a device until `until`.
     pub fn io(&mut self, now: Time, until: Time) {
         self.charge(Cause::Dispatch, now);
         self.spent.io += until.since(self.charged);
         self.charged = self.charged.max(until);
     }
 
-    /// All time up to `until` has this cause.
+    /// Charges all time up to `until` to this cause.
     #[inline]
     pub fn charge(&mut self, cause: Cause, until: Time) {
         if until > self.charged {
@@ -305,7 +308,7 @@ impl CpiStack {
         }
     }
 
-    /// The time up to `until`, in the proportion of the last request's stages.
+    /// Charges the time up to `until` in the proportion of the last request's stages.
     fn charge_request(&mut self, until: Time) {
         let node = match self.answered {
             Answered::Walk => return self.charge(Cause::Walks, until),
@@ -326,7 +329,7 @@ impl CpiStack {
         for (part, span) in parts[node..node + STAGES].iter_mut().zip(&self.spans) {
             if span.as_ps() > 0 {
                 passed += span.as_ps();
-                // Each end is rounded down but the last: the parts add up to the wait.
+                // Each end but the last is rounded down, so the parts add up to the wait.
                 let end = if passed == whole { wait } else { wait.min((passed as f64 * share) as u64) };
                 *part += Time::from_ps(end - before);
                 before = end;

@@ -12,7 +12,7 @@ use crate::error::ModelError;
 use crate::feed::{Branch, Class, Instruction, LineAccess, Outcome, RegisterSet, Touch};
 
 impl Core {
-    /// Dispatch an instruction, or say why not yet.
+    /// Dispatches an instruction, or returns why it cannot be dispatched yet.
     #[inline]
     pub(super) fn dispatch<U: Uncore>(
         &mut self,
@@ -82,8 +82,8 @@ impl Core {
         Ok(None)
     }
 
-    /// When the registers' values are there, of those that are known and not before `since`; how many are not, for each of
-    /// which the waiter waits.
+    /// Returns when the known values of the registers are there, not before `since`, and the number of registers that
+    /// are not known. The waiter is put on the list of each of these.
     #[inline]
     fn operands(&mut self, registers: RegisterSet, since: Time, waiter: Waiter) -> (Time, u32) {
         let (mut ready, mut waits) = (since, 0);
@@ -99,7 +99,8 @@ impl Core {
         (ready, waits)
     }
 
-    /// The row takes its place. One that is complete and alone is committed before anything of it is read back.
+    /// Puts the row into its place. A complete row that is alone in the window is committed at once, so nothing of it
+    /// is read back.
     #[inline]
     fn enter_window<U: Uncore>(
         &mut self,
@@ -128,7 +129,7 @@ impl Core {
         Ok(())
     }
 
-    /// The branch that was just dispatched went there.
+    /// Handles the outcome of the branch that was just dispatched.
     pub(super) fn branch(&mut self, branch: Branch, outcome: Outcome) {
         self.stats.branches.increment();
         if !self.predictor.guessed(branch, outcome) {
@@ -137,7 +138,7 @@ impl Core {
         }
     }
 
-    /// The front end refills behind a branch that was not guessed and is complete.
+    /// Refills the front end behind a mispredicted branch that is complete.
     pub(super) fn refill_behind(&mut self, branch: Sequence) {
         if let Some(complete) = self.window.complete(branch) {
             self.stack.late(Late::Branch);
@@ -145,7 +146,7 @@ impl Core {
         }
     }
 
-    /// Wait for a row, and for an entry of the load and the store queue.
+    /// Waits for a row, and for an entry of the load queue and of the store queue.
     #[inline]
     fn make_room(&mut self, load: bool, store: bool) -> Option<Wait> {
         if self.serialise {
@@ -177,7 +178,7 @@ impl Core {
         if store { self.make_store_room() } else { None }
     }
 
-    /// Wait for an entry of the store queue.
+    /// Waits for an entry of the store queue.
     #[inline]
     pub(super) fn make_store_room(&mut self) -> Option<Wait> {
         let Some(at) = self.stores.room_at() else {
@@ -192,7 +193,7 @@ impl Core {
         None
     }
 
-    /// The row's entries of the load and the store queue.
+    /// Gives the row its entries of the load queue and of the store queue.
     #[inline]
     pub(super) fn enter_queues(
         &mut self,
@@ -221,7 +222,7 @@ impl Core {
         Touched { lines: Span::default(), load, store, source, touch, bytes }
     }
 
-    /// A string instruction goes line by line: a row for a load, a store, or a load and the store of what it read.
+    /// Dispatches a string instruction line by line. A row is a load, a store, or a load and the store of its data.
     pub(super) fn repeat<U: Uncore>(
         &mut self,
         instruction: &Instruction,

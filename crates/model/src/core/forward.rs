@@ -1,8 +1,8 @@
 //! Store-to-load forwarding: a load takes its data from a store that is still in the store queue.
 //!
-//! The last store to each 8 bytes, in a table that forgets by collision: what it forgets is a load that looks
-//! its line up as if it were there. A load finds its store when it is dispatched, in program order: addresses are
-//! known here, so disambiguation is perfect. Not modelled: loads wider than the store, which wait for its commit in
+//! A table has the last store to each 8 bytes, and forgets by collision. A load whose store is forgotten looks its line
+//! up as if the data were there. A load finds its store when it is dispatched, in program order. Addresses are known at
+//! dispatch, so disambiguation is perfect. Not modelled: loads wider than the store, which wait for its commit in
 //! silicon (Intel optimization manual, 3.6.4).
 
 use super::order::{Sequence, StoreNumber};
@@ -19,7 +19,7 @@ pub struct LastStore {
 #[derive(Debug)]
 pub struct Forwarding(Box<[Option<LastStore>]>);
 
-/// Places of the table: a few times the store queue of any core.
+/// Places of the table: a few times as many as the entries of any core's store queue.
 const PLACES: usize = 1024;
 
 impl Forwarding {

@@ -1,4 +1,4 @@
-//! Width: so many micro-operations a cycle, in order.
+//! Width: a stage handles a fixed number of micro-operations a cycle, in order.
 
 use cxlab_kernel::Time;
 
@@ -7,7 +7,7 @@ use cxlab_kernel::Time;
 pub struct Slots {
     /// the cycle of the last slot given
     cycle: Time,
-    /// slots given in it
+    /// slots given in this cycle
     used: u32,
     width: u32,
     period: Time,
@@ -27,7 +27,7 @@ impl Slots {
         self.cycle
     }
 
-    /// No slot before `time`.
+    /// Gives no slot before `time`.
     #[inline]
     pub fn advance_to(&mut self, time: Time) {
         if time > self.cycle {
@@ -36,13 +36,13 @@ impl Slots {
         }
     }
 
-    /// When the next slot is.
+    /// Time of the next slot.
     #[inline]
     pub fn next(&self) -> Time {
         if self.used == self.width { self.cycle + self.period } else { self.cycle }
     }
 
-    /// Take the next slot, and those behind it for an instruction of several units.
+    /// Takes the next slot. An instruction of several units takes the slots behind it too.
     #[inline]
     pub fn take(&mut self, units: u8) -> Time {
         if self.used == self.width {

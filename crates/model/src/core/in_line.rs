@@ -1,4 +1,5 @@
-//! The short way of an instruction: all earlier ones are complete, so its operands are known, and it is committed at once.
+//! The short way of an instruction. All earlier instructions are complete, so its operands are known and it is
+//! committed at once.
 //!
 //! ```text
 //!   no memory ------------------------.
@@ -7,7 +8,8 @@
 //!            '-> beyond: its row waits in the window, and later instructions go the long way
 //! ```
 //!
-//! The results are those of the long way (dispatch.rs), which serves instructions that wait and cores that keep a profile.
+//! The results are those of the long way (dispatch.rs). The long way serves instructions that wait, and cores that keep
+//! a profile.
 
 use cxlab_kernel::Time;
 
@@ -27,7 +29,7 @@ pub(super) struct Known<'a> {
     pub counts: Counts,
 }
 
-/// Its row: what it takes of the width, and when it is dispatched.
+/// The row of an instruction: its share of the width and its dispatch time.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     known: Known<'a>,
@@ -35,17 +37,17 @@ struct Row<'a> {
     at: Time,
 }
 
-/// When a row's operands are there, and what they wait for.
+/// When a row's operands are there, and the source of its wait.
 #[derive(Clone, Copy)]
 struct Ready {
-    /// its data's registers and its lines
+    /// when its data's registers and its lines are there
     data: Time,
     all: Time,
     source: Source,
 }
 
 impl Core {
-    /// Whether all dispatched instructions are complete, and only width and room can hold the next one back.
+    /// Whether all dispatched instructions are complete, so only width and room can hold back the next instruction.
     #[inline]
     pub(super) fn goes_in_line(&mut self) -> bool {
         if self.serialise || self.profile.is_some() || !self.window.all_known() {
@@ -57,7 +59,7 @@ impl Core {
         true
     }
 
-    /// Dispatch an instruction, or say why not yet.
+    /// Dispatches an instruction, or returns why it cannot be dispatched yet.
     #[inline(always)]
     pub(super) fn dispatch_in_line<U: Uncore>(
         &mut self,
@@ -246,7 +248,7 @@ impl Core {
         Ok(None)
     }
 
-    /// Writes the row of an instruction whose line is in no cache of the core. It is the oldest that waits.
+    /// Writes the row of an instruction whose line is in no cache of the core. It is the oldest row that waits.
     #[inline(never)]
     fn wait_in_window(
         &mut self,

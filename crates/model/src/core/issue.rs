@@ -1,4 +1,5 @@
-//! Addresses: a row whose addresses are known has them translated. Its loads go on to a store in the queue, or to the caches.
+//! Address translation of a row once its addresses are known. Its loads go on to a store in the queue, or to the
+//! caches.
 
 use cxlab_kernel::Time;
 
@@ -12,16 +13,16 @@ use crate::error::ModelError;
 use crate::feed::{LineAccess, Touch};
 use crate::request::Op;
 
-/// What a load has from a store in the queue.
+/// Result of asking a store in the queue for a load's data.
 enum Forwarded {
-    /// its data, then
+    /// its data, at this time
     At(Time),
-    /// it waits until the store is complete
+    /// the load waits until the store is complete
     Later,
 }
 
 impl Core {
-    /// The addresses of a row that had to wait for them are known: look its loads up.
+    /// Looks up the loads of a row whose addresses have become known.
     pub(super) fn issue_row<U: Uncore>(&mut self, sequence: Sequence, uncore: &mut U) -> Result<(), ModelError> {
         let touched = *self.window.touched(sequence);
         let ready = self.window.entry(sequence).address_ready;
@@ -35,7 +36,7 @@ impl Core {
         Ok(())
     }
 
-    /// The addresses are known at `ready`: look the loads up.
+    /// Looks up the loads of a row whose addresses are known at `ready`.
     #[inline]
     pub(super) fn issue<U: Uncore>(
         &mut self,
@@ -53,7 +54,7 @@ impl Core {
         let (l2_hits, registers) = (self.stats.l2_hits.get(), self.stats.device_accesses.get());
         for access in accesses.iter().copied() {
             if access.store {
-                // A store is complete when its address is translated too.
+                // A store is complete only when its address is translated.
                 match self.translate(access, ready, Then::Wake(Waiter::Data(sequence)), uncore)? {
                     Some(known) => data_ready = data_ready.max(known),
                     None => waits += 1,
@@ -89,14 +90,15 @@ impl Core {
         Ok(Issued { data_ready, waits, source, later })
     }
 
-    /// When a store in the queue gives the load its data, as fast as L1 would; `None` if the store has left the queue.
+    /// When a store in the queue gives the load its data, as fast as L1 does. `None` if the store has left the queue.
     #[inline]
     fn forward(&mut self, store: LastStore, load: Sequence, at: Time) -> Option<Forwarded> {
         if !self.stores.holds(store.number, at) {
             return None;
         }
         self.stats.forwarded.increment();
-        // What was dispatched a window before this load was committed before it; its row is another's by now.
+        // A store that was dispatched a window before this load was committed before the load. Another instruction has
+        // its row by now.
         if self.window.has_forgotten(store.sequence) {
             return Some(Forwarded::At(at + self.timing.l1));
         }
@@ -107,7 +109,7 @@ impl Core {
         Some(Forwarded::At(complete.max(at) + self.timing.l1))
     }
 
-    /// Translate an address and look its line up: as [`Core::fetch`].
+    /// Translates an address and looks its line up, like [`Core::fetch`].
     #[inline(always)]
     pub(super) fn reach<U: Uncore>(
         &mut self,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::feed::LineAccess;
 
-/// A queue of lines with positions that stay.
+/// A queue of lines whose positions never change.
 #[derive(Debug, Default)]
 pub struct Lines {
     queue: VecDeque<LineAccess>,
@@ -26,7 +26,7 @@ impl Lines {
         Span { start, count: accesses.len() as u32 }
     }
 
-    /// The lines of an instruction, behind those in `all`.
+    /// Appends the lines of the instruction to `all`.
     pub fn append_to(&self, span: Span, all: &mut Vec<LineAccess>) {
         all.extend((0..span.count).map_while(|index| self.get(span, index)));
     }
@@ -36,7 +36,7 @@ impl Lines {
         (index < span.count).then(|| self.queue[(span.start - self.first) as usize + index as usize])
     }
 
-    /// Forget the lines of the oldest instruction that has any.
+    /// Forgets the lines of the oldest instruction that has any.
     #[inline]
     pub fn pop(&mut self, span: Span) {
         if span.count == 0 {

@@ -1,4 +1,4 @@
-//! Locked instructions: each begins when all ahead of it is done, and the loads behind it wait for it.
+//! Locked instructions: each begins when all earlier work is done, and later loads wait for it.
 //!
 //! ```text
 //!   store  store  LOCK ADD  add  load      dispatched one behind the other, as ever
@@ -6,11 +6,12 @@
 //!                |--line, 18 cycles-->|--> load       the add waits for nobody
 //! ```
 //!
-//! It is a row of the window like others, so what needs no memory goes on behind it. It begins once it is the oldest row, every
-//! store ahead of it has left the store queue, and nothing that was posted is under way. Loads behind it could be looked up
-//! early and be repeated where another core takes their line meanwhile: that is not modelled. Source: Intel SDM vol. 3, 8.2.3.9
-//! (loads and stores are not reordered with locked instructions) and 11.3.1 (they empty the write-combining buffers); they are
-//! not among the serialising instructions of 8.3.
+//! A locked instruction is a row of the window like others, so later instructions that need no memory go on. It begins
+//! when three conditions hold. It is the oldest row, all earlier stores have left the store queue, and no posted line
+//! is under way. Not modelled: early look-ups of later loads, which silicon repeats if another core takes their line
+//! meanwhile. Source: Intel SDM vol. 3, 8.2.3.9 (loads and stores are not reordered with locked instructions) and
+//! 11.3.1 (they empty the write-combining buffers). Locked instructions are not among the serialising instructions of
+//! 8.3.
 
 use std::collections::VecDeque;
 
@@ -25,22 +26,22 @@ use crate::error::ModelError;
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     row: Sequence,
-    /// the first store that is not ahead of it
+    /// the first store that is not before this instruction
     behind: StoreNumber,
-    /// it was the oldest row, and something was under way
+    /// it was the oldest row while a store or posted line was under way
     waited: bool,
 }
 
 /// The locked instructions of the window.
 #[derive(Debug, Default)]
 pub struct LockedRows {
-    /// the last one: loads behind it wait for it
+    /// the last one; later loads wait for it
     last: Option<Sequence>,
     pending: VecDeque<Pending>,
 }
 
 impl LockedRows {
-    /// A locked instruction is dispatched; its row waits until [`Core::begin_locked`].
+    /// Adds a locked instruction that was dispatched. Its row waits until [`Core::begin_locked`].
     pub fn dispatched(&mut self, row: Sequence, behind: StoreNumber) {
         self.last = Some(row);
         self.pending.push_back(Pending { row, behind, waited: false });
@@ -53,7 +54,7 @@ impl LockedRows {
 }
 
 impl Core {
-    /// When the locked instruction ahead of a load is done, or on which row to wait.
+    /// When the locked instruction ahead of a load is done. `Err` names the row that the load must wait for.
     #[inline]
     pub(super) fn lock_done(&mut self) -> Result<Time, Sequence> {
         match self.locked.last {
@@ -62,7 +63,8 @@ impl Core {
         }
     }
 
-    /// The oldest row begins, if it is a locked instruction and nothing ahead of it is under way: whether it did.
+    /// Begins the oldest row, if it is a locked instruction and no earlier store or posted line is under way. Returns
+    /// whether it did.
     pub(super) fn begin_locked<U: Uncore>(&mut self, uncore: &mut U) -> Result<bool, ModelError> {
         let Some(first) = self.locked.pending.front().copied() else { return Ok(false) };
         if !self.window.is_oldest(first.row) {
@@ -92,7 +94,8 @@ impl Core {
         Ok(true)
     }
 
-    /// When the last store before this one left the core and the last posted line was acknowledged, if that is known.
+    /// When the last store before this one left the core and the last posted line was acknowledged. `None` if that is
+    /// not known.
     fn all_done_before(&self, store: StoreNumber) -> Option<Time> {
         Some(self.stores.left_before(store)?.max(self.posted.all_acknowledged()?))
     }

@@ -12,8 +12,8 @@ use crate::feed::LineAccess;
 use crate::request::{Op, RequestKey};
 
 impl Core {
-    /// Look up at `at` a line that was wanted since `born`: when it is there; `None` if the waiter, if there is one, will
-    /// be woken.
+    /// Looks up a line at `at`; `born` is when the line was first wanted. Returns when the line is there. `None` means
+    /// that the waiter, if there is one, will be woken.
     #[inline]
     pub(super) fn fetch<U: Uncore>(
         &mut self,
@@ -41,7 +41,7 @@ impl Core {
         self.miss_l1(line, Look { op, by, store, waiters: Waiters::default(), born, known: at }, waiter, uncore)
     }
 
-    /// A line that L1 does not have, or not to be changed.
+    /// Handles a line that L1 does not have, or does not have with the right to change it.
     #[inline(never)]
     fn miss_l1<U: Uncore>(
         &mut self,
@@ -69,13 +69,13 @@ impl Core {
         };
         let ready = self.look_in_l2(line, look, at, uncore)?;
         if ready.is_some() {
-            // The caller goes on by itself.
+            // The caller goes on at once, so nobody wakes its waiter.
             self.window.unlink(waiters);
         }
         Ok(ready)
     }
 
-    /// What a look-up is to the caches: nobody waits for what an instruction only reads ahead.
+    /// How the caches count a look-up. A read without a waiter is a prefetch.
     #[inline]
     fn reference(&self, access: LineAccess, op: Op, waiter: Option<Waiter>) -> Reference {
         let kind = match (op, waiter) {
@@ -87,7 +87,8 @@ impl Core {
         Reference { kind, core: self.id, instruction: Some(ProgramCounter::new(access.place)) }
     }
 
-    /// An L1 miss has a fill buffer at `at`: when its line is there, if L2 has it; else its waiters will be woken.
+    /// An L1 miss has a fill buffer at `at` and looks in L2. Returns when its line is there, if L2 has it. Otherwise
+    /// its waiters will be woken.
     fn look_in_l2<U: Uncore>(
         &mut self,
         line: Hpa,
@@ -122,14 +123,15 @@ impl Core {
         Ok(ready)
     }
 
-    /// A new request that has found no entry of the superqueue waits for one.
+    /// Lets a new request wait if it has found no entry of the superqueue.
     pub(super) fn wait_for_superqueue(&mut self, key: RequestKey, leaves: Option<Time>) {
         if leaves.is_none() {
             self.misses.superqueue.wait(Entering::Request(key));
         }
     }
 
-    /// A request that waited for a fill buffer leaves for the home agents as soon as the superqueue has an entry for it.
+    /// Lets a request that waited for a fill buffer leave for the home agents as soon as the superqueue has an entry
+    /// for it.
     pub(super) fn enter_superqueue<U: Uncore>(&mut self, key: RequestKey, at: Time, uncore: &mut U) {
         match self.misses.superqueue.take(at) {
             Some(at) => uncore.depart(key, at),
@@ -137,7 +139,7 @@ impl Core {
         }
     }
 
-    /// A victim of L2 leaves for the LLC as soon as the superqueue has an entry for it.
+    /// Lets a victim of L2 leave for the LLC as soon as the superqueue has an entry for it.
     pub(super) fn evict<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) {
         match self.misses.superqueue.take(at) {
             Some(at) => self.leave_l2(line, at, uncore),
@@ -145,14 +147,14 @@ impl Core {
         }
     }
 
-    /// A victim of L2 has an entry of the superqueue, which it holds until the home agent has pulled it.
+    /// A victim of L2 leaves with its entry of the superqueue. It holds the entry until the home agent has pulled it.
     fn leave_l2<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) {
         if let Some(pulled) = uncore.pull(self.id, line, at) {
             self.misses.superqueue.give_back(pulled);
         }
     }
 
-    /// An entry of the superqueue is free: who waits for one has it.
+    /// Frees an entry of the superqueue and gives it to the next waiter.
     pub(super) fn leave_superqueue<U: Uncore>(&mut self, now: Time, uncore: &mut U) {
         self.misses.superqueue.give_back(now);
         while let Some((next, free)) = self.misses.superqueue.serve() {
@@ -164,7 +166,8 @@ impl Core {
         }
     }
 
-    /// Gives free fill buffers to the misses that wait for one. If L2 has the line by now, its waiters go on `awake`.
+    /// Gives free fill buffers to the misses that wait for one. If L2 has the line by now, the line's waiters go on
+    /// `awake`.
     pub(super) fn serve_waiting<U: Uncore>(&mut self, now: Time, uncore: &mut U) -> Result<(), ModelError> {
         while let Some((next, free)) = self.misses.buffers.serve() {
             match next {

@@ -1,4 +1,4 @@
-//! Misses under way: which lines are awaited and by whom, the fill buffers and the superqueue that bound their number.
+//! Misses under way: awaited lines with their waiters, and the fill buffers and the superqueue that bound their number.
 //!
 //! ```text
 //!   L1 miss --fill buffer--> L2 look-up --miss--> superqueue --> home agent
@@ -7,9 +7,10 @@
 //!            victims of L2, until the LLC pulls them -'
 //! ```
 //!
-//! A load or store for a line that is read ahead takes a fill buffer and waits with it. The LLC takes L2's victims, clean ones
-//! too, and each holds its entry until the home agent has pulled it: it waits there for an entry of its slice's table. Source: Intel optimization manual (248966), Golden Cove:
-//! 16 L1D fill buffers (write-combining buffers are fill buffers, SDM vol. 3, 11.3.1), 48 outstanding L2 misses; the non-inclusive
+//! A load or store for a prefetched line takes a fill buffer and waits with it. The LLC takes all victims of L2, clean
+//! ones too. Each victim holds its entry of the superqueue until the home agent has pulled it. Meanwhile the victim
+//! waits for an entry of its slice's table. Source: Intel optimization manual (248966), Golden Cove: 16 L1D fill
+//! buffers, 48 outstanding L2 misses. Write-combining buffers are fill buffers (SDM vol. 3, 11.3.1). The non-inclusive
 //! LLC as a victim cache: MICRO'23 (Sun et al.), 2.2. How long a victim holds its entry is not published (MOD-16).
 
 use cxlab_kernel::{Slots, Time};
@@ -21,13 +22,13 @@ use crate::addr::Hpa;
 use crate::cache::Reference;
 use crate::request::{Op, RequestKey};
 
-/// An awaited line: it is in the superqueue.
+/// A line under way, with an entry of the superqueue.
 #[derive(Clone, Copy, Debug)]
 pub struct Awaited {
     pub waiters: Waiters,
-    /// a store waits: the line will be changed as it comes
+    /// a store waits: the line is changed as soon as it comes
     pub store: bool,
-    /// since when a load or store holds a fill buffer for it; `None` of a line that nobody but a prefetcher wants
+    /// since when a load or store holds a fill buffer for the line; `None` if only a prefetcher wants the line
     pub buffer: Option<Time>,
 }
 
@@ -38,27 +39,27 @@ pub struct Look {
     pub by: Reference,
     pub store: bool,
     pub waiters: Waiters,
-    /// since when the line is wanted
+    /// when the line was first wanted
     pub born: Time,
     /// when its address was known
     pub known: Time,
 }
 
-/// Who waits for a fill buffer.
+/// A waiter for a fill buffer.
 #[derive(Clone, Copy, Debug)]
 pub enum Waiting {
     /// a load or store of this line: [`Misses::queued`]
     Line(Hpa),
-    /// a line or flush that is posted, and the store that waits for it to leave
+    /// a posted line or flush, and the store that waits for it to leave
     Posted(RequestKey, Option<StoreNumber>),
 }
 
-/// Who waits for an entry of the superqueue.
+/// A waiter for an entry of the superqueue.
 #[derive(Clone, Copy, Debug)]
 pub enum Entering {
-    /// a request that leaves for the home agents then
+    /// a request, which then leaves for the home agents
     Request(RequestKey),
-    /// a victim of L2, which leaves for its slice then
+    /// a victim of L2, which then leaves for its slice
     Victim(Hpa),
 }
 
@@ -81,7 +82,8 @@ impl Misses {
         }
     }
 
-    /// Who waits for the line and has, or will have, a fill buffer for it, to add oneself; `None` if nobody does.
+    /// The waiters of a line that has, or will have, a fill buffer, so that the caller can join them. `None` if there
+    /// are none.
     #[inline]
     pub fn join(&mut self, line: Hpa, store: bool) -> Option<&mut Waiters> {
         if self.buffers.anyone_waits()
@@ -95,26 +97,26 @@ impl Misses {
         Some(&mut awaited.waiters)
     }
 
-    /// Wait for a fill buffer with a line that nobody waits for with one.
+    /// Lets a line wait for a fill buffer. No other waiter has or awaits a buffer for this line.
     pub fn queue(&mut self, line: Hpa, look: Look) {
         let before = self.queued.insert(line, look);
         debug_assert!(before.is_none(), "{line:?} was queued already");
         self.buffers.wait(Waiting::Line(line));
     }
 
-    /// The line has its fill buffer.
+    /// Takes a line out of the queue when it has its fill buffer.
     pub fn queued(&mut self, line: Hpa) -> Look {
         self.queued.remove(&line).expect("who waits for a buffer has its line in the queue")
     }
 
-    /// Wait, with a fill buffer, for a line that is read ahead: whether it is.
+    /// Joins a prefetch of the line under way, with a fill buffer. Returns whether there is such a prefetch.
     pub fn join_prefetch(&mut self, line: Hpa, look: Look, at: Time) -> bool {
         let Some(awaited) = self.awaited.get_mut(&line) else { return false };
         *awaited = Awaited { waiters: look.waiters, store: look.store, buffer: Some(at) };
         true
     }
 
-    /// Await a new line.
+    /// Adds an awaited line.
     pub fn await_line(&mut self, line: Hpa, awaited: Awaited) {
         let before = self.awaited.insert(line, awaited);
         assert!(before.is_none(), "{line:?} was awaited already");
@@ -126,7 +128,7 @@ impl Misses {
         self.awaited.contains_key(&line)
     }
 
-    /// The line is here.
+    /// Removes a line that has come from the awaited lines.
     pub fn returned(&mut self, line: Hpa) -> Awaited {
         self.awaited.remove(&line).expect("only awaited lines come")
     }

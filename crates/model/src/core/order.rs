@@ -1,7 +1,7 @@
 //! Numbers that instructions and stores get in program order, since the beginning.
 
-/// An instruction.
+/// Number of an instruction.
 pub type Sequence = u64;
 
-/// A store.
+/// Number of a store.
 pub type StoreNumber = u64;

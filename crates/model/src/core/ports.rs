@@ -1,27 +1,29 @@
-//! Execution ports: so many operations of a kind begin in a cycle, whichever instruction is ready first.
+//! Execution ports: a kind of operation can begin a fixed number of times a cycle. The instruction that is ready first
+//! begins first.
 //!
 //! ```text
 //!   ready at cycle 7, 3 ports:  cycle 7 [x x x]  cycle 8 [x x x]  cycle 9 [x . .]  -> begins in cycle 9
 //! ```
 //!
-//! A kind of operation has ports of its own; not modelled: kinds that share a port (Golden Cove's vector units are on
-//! three of its five integer ports), and an instruction's several operations beside its load and its store.
+//! Each kind of operation has ports of its own. Not modelled: kinds that share a port (Golden Cove's vector units are
+//! on three of its five integer ports). Also not modelled: the operations of an instruction beside its load, its store
+//! and one execution.
 
 use cxlab_kernel::Time;
 
 use super::{PortSpec, PortsSpec};
 use crate::feed::Class;
 
-/// Cycles that are kept: more than lie between the oldest and the youngest ready instruction of a window.
+/// Cycles kept: more than the distance between the oldest and the youngest ready instruction of a window.
 const CYCLES: usize = 4096;
 
 /// Operations that begin in a cycle.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// which one
+    /// number of the cycle
     cycle: u64,
     begun: u32,
-    /// once all its ports are taken: cycles from here to the first that may have one
+    /// if all its ports are taken: cycles from here to the first that may have a free port
     ahead: u32,
 }
 
@@ -36,7 +38,7 @@ impl Slot {
 struct Ports {
     slots: Box<[Slot; CYCLES]>,
     width: u32,
-    /// cycles that an operation keeps its port for
+    /// cycles for which an operation keeps its port
     busy: u64,
 }
 
@@ -50,7 +52,7 @@ impl Ports {
         &mut self.slots[cycle as usize % CYCLES]
     }
 
-    /// Take a port in `first` or in the first cycle after it that has one.
+    /// Takes a port in `first`, or in the first later cycle with a free port.
     #[inline]
     fn begin(&mut self, first: u64) -> u64 {
         let width = self.width;
@@ -61,13 +63,13 @@ impl Ports {
             }
             slot.begun += 1;
         } else if slot.cycle < first {
-            // Cycles that are forgotten had room: they are far behind.
+            // A cycle that was forgotten had room, because it is far in the past.
             *slot = Slot { begun: 1, ..Slot::of(first) };
         }
         first
     }
 
-    /// The same where all ports of `first` are taken.
+    /// Takes a port in a later cycle, where all ports of `first` are taken.
     #[inline(never)]
     fn begin_later(&mut self, first: u64) -> u64 {
         let (mut cycle, width) = (first, self.width);
@@ -84,12 +86,12 @@ impl Ports {
                 break;
             }
         }
-        // Who comes to this cycle next looks no more at those that are taken.
+        // The next search from `first` skips the cycles that are full.
         self.slot(first).ahead = (cycle - first) as u32;
         cycle
     }
 
-    /// A port that is kept has nothing to begin with for as long.
+    /// Takes the following cycles of a port for as long as an operation keeps it.
     #[inline(never)]
     fn keep(&mut self, first: u64) {
         for kept in 1..self.busy {
@@ -98,7 +100,7 @@ impl Ports {
     }
 }
 
-/// Kinds of operations that have ports of their own, by their places.
+/// Kinds of operations that have ports of their own, in the order of their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Load,
@@ -114,7 +116,7 @@ enum Kind {
 
 const KINDS: usize = 9;
 
-/// The ports that a class of instructions is executed on; `None` of what needs no port.
+/// The ports that execute a class of instructions; `None` for a class that needs no port.
 fn kind_of(class: Class) -> Option<Kind> {
     Some(match class {
         Class::Integer => Kind::Integer,
@@ -135,7 +137,7 @@ pub struct ExecutionPorts {
     ports: [Ports; KINDS],
     of_class: [Option<Kind>; Class::ALL.len()],
     period: Time,
-    /// 2^64 / period: division is dear here
+    /// 2^64 / period: a multiplication replaces a division on the hot path
     inverse: u64,
 }
 
@@ -168,7 +170,7 @@ impl ExecutionPorts {
         self.begin(Kind::Store, ready)
     }
 
-    /// When an instruction whose operands are there at `ready` is executed.
+    /// When an instruction whose operands are there at `ready` begins to execute.
     #[inline]
     pub fn execute(&mut self, class: Class, ready: Time) -> Time {
         match self.of_class[class as usize] {
@@ -210,7 +212,7 @@ mod tests {
     fn an_operation_begins_in_the_first_cycle_that_has_a_port() {
         let (mut three, mut begun, mut chance) = (ports(3, 1), vec![0; 4 * CYCLES], Stream::new(1, "ports"));
         for turn in 0..30_000u64 {
-            // The ready times of a window: near each other, and going on.
+            // Ready times as in a window: near each other, and growing.
             let ready = turn / 4 + chance.below(200);
             let first = (ready as usize..).find(|cycle| begun[*cycle] < 3).expect("the table is long enough");
             begun[first] += 1;

@@ -1,6 +1,7 @@
-//! What has left the core for the home agents and is not yet acknowledged: combined lines, flushes, write-backs.
+//! Posted requests, which have left the core and are not yet acknowledged: combined lines, flushes, write-backs.
 //!
-//! A store waits here until the line that had to leave for it has a fill buffer; a fence until all is acknowledged.
+//! A store waits here until the line that leaves for it has a fill buffer. A fence waits until all posted requests are
+//! acknowledged.
 
 use cxlab_kernel::Time;
 
@@ -22,14 +23,14 @@ pub struct Posted {
     under_way: u32,
     /// when the last one was acknowledged
     last: Time,
-    /// fences that wait for all that is under way
+    /// fences that wait for all requests under way
     fences: Vec<StoreNumber>,
     /// flushes and write-backs that wait for their line; they count as under way
     behind: Vec<(StoreNumber, Hpa, Op)>,
 }
 
 impl Posted {
-    /// When all was acknowledged, if all is.
+    /// When the last request was acknowledged; `None` if one is under way.
     pub fn all_acknowledged(&self) -> Option<Time> {
         (self.under_way == 0).then_some(self.last)
     }
@@ -52,7 +53,8 @@ impl Posted {
 }
 
 impl Core {
-    /// A non-temporal store is committed: whether it waits for a fill buffer for the line that left for it.
+    /// Commits a non-temporal store. Returns whether the store waits for the fill buffer of the line that leaves for
+    /// it.
     pub(super) fn combine<U: Uncore>(
         &mut self,
         store: StoreNumber,
@@ -69,7 +71,7 @@ impl Core {
         self.post_combined(combined, Some(store), at, uncore)
     }
 
-    /// A flush or write-back is committed: whether it waits, for a fill buffer or for a line that is on its way here. It is
+    /// Commits a flush or write-back. Returns whether it waits for a fill buffer or for a line on its way here. It is
     /// ordered behind older stores to its line (Intel SDM vol. 2, CLFLUSH and CLWB).
     pub(super) fn flush<U: Uncore>(
         &mut self,
@@ -96,7 +98,7 @@ impl Core {
         self.post(line, op, Some(store), at, uncore)
     }
 
-    /// The line that a flush or write-back waited for has come at `at`.
+    /// Resumes a flush or write-back whose line has come at `at`.
     pub(super) fn flush_behind<U: Uncore>(
         &mut self,
         store: StoreNumber,
@@ -110,7 +112,7 @@ impl Core {
         Ok(())
     }
 
-    /// A line leaves its write-combining buffer: whether `store` waits for that.
+    /// Sends a line from its write-combining buffer. Returns whether `store` waits for a fill buffer.
     pub(super) fn post_combined<U: Uncore>(
         &mut self,
         combined: Combined,
@@ -147,7 +149,7 @@ impl Core {
         Ok(store.is_some())
     }
 
-    /// All write-combining buffers are emptied.
+    /// Empties all write-combining buffers.
     pub(super) fn drain_combining<U: Uncore>(&mut self, at: Time, uncore: &mut U) -> Result<(), ModelError> {
         while let Some(combined) = self.combining.drain() {
             self.post_combined(combined, None, at, uncore)?;
@@ -155,7 +157,7 @@ impl Core {
         Ok(())
     }
 
-    /// A request that brings no line is acknowledged.
+    /// Counts the acknowledgement of a request that brings no line.
     pub(super) fn acknowledged(&mut self, at: Time) {
         self.posted.under_way -= 1;
         self.posted.last = self.posted.last.max(at);
@@ -166,7 +168,8 @@ impl Core {
         }
     }
 
-    /// Wait until every store so far has left the core, and nothing of it is under way; `None` if it is so.
+    /// Waits until all stores so far have left the core and no request of theirs is under way. `None` if that is so
+    /// already.
     pub(super) fn await_stores<U: Uncore>(&mut self, uncore: &mut U) -> Result<Option<Pause>, ModelError> {
         if !self.window.all_committed() {
             return Ok(Some(Pause::Blocked(Wait::Commit)));

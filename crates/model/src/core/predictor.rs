@@ -1,4 +1,4 @@
-//! The branch predictor: which way, where to, and whether the front end had guessed it.
+//! The branch predictor: the direction and the target of each branch, and whether the front end had guessed them.
 //!
 //! ```text
 //!   conditional   TAGE: a bimodal table, and tagged tables that see longer and longer histories
@@ -7,9 +7,9 @@
 //!   direct        always right: the target is in the instruction
 //! ```
 //!
-//! Source: A. Seznec and P. Michaud, A case for (partially) tagged geometric history length branch prediction,
-//! JILP 8 (2006). Sizes are of that paper's order; Golden Cove's are not published. Not modelled: the branch target
-//! buffer's capacity, what a wrong path fetches and touches.
+//! Source: A. Seznec and P. Michaud, A case for (partially) tagged geometric history length branch prediction, JILP 8
+//! (2006). Sizes are of that paper's order, because Golden Cove's are not published. Not modelled: the branch target
+//! buffer's capacity, and the lines that a wrong path fetches and touches.
 
 use crate::feed::{Branch, Outcome};
 
@@ -21,17 +21,17 @@ const TARGET_BITS: u32 = 12;
 const RETURNS: usize = 16;
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A tagged counter.
+/// A tagged counter of a branch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tagged {
     tag: u16,
-    /// 3 bits, taken from 0 on
+    /// 3 bits; 0 and more mean taken
     counter: i8,
-    /// it was right where the next shorter history was wrong
+    /// it was right when the next shorter history was wrong
     useful: bool,
 }
 
-/// Everything the front end remembers of branches.
+/// The front end's memory of branches.
 #[derive(Debug)]
 pub struct Predictor {
     bimodal: Box<[i8]>,
@@ -55,7 +55,7 @@ impl Predictor {
         }
     }
 
-    /// Learn what a branch did: whether it had been guessed.
+    /// Learns the outcome of a branch. Returns whether the outcome had been guessed.
     pub fn guessed(&mut self, branch: Branch, outcome: Outcome) -> bool {
         match branch {
             Branch::Direct => true,
@@ -87,7 +87,7 @@ impl Predictor {
         let place = (key.wrapping_mul(SPREAD) >> (64 - TARGET_BITS)) as usize;
         let right = self.targets[place] == (key, outcome.target);
         self.targets[place] = (key, outcome.target);
-        // Where an indirect branch went tells later branches apart.
+        // The target of an indirect branch tells later branches apart.
         self.history = self.history << 2 | u128::from(outcome.target >> 4 & 3);
         right
     }
@@ -128,7 +128,8 @@ impl Predictor {
         guess == taken
     }
 
-    /// Let a longer history try: the first table from `from` on with a place to spare; if none has, all age.
+    /// Lets a longer history try: takes the first free place in the tables from `from` on. If no table has one, all
+    /// their entries age.
     fn allocate(&mut self, from: usize, places: &[(usize, u16)], taken: bool) {
         for (table, place, tag) in longer(from, places) {
             let entry = &mut self.tagged[table][place];
@@ -183,7 +184,7 @@ mod tests {
         let mut coin = Stream::new(1, "coin");
         let wrong = wrong(20_000, |_| coin.below(2) == 1) as f64 / 10_000.0;
         assert!((0.45..0.55).contains(&wrong), "{wrong}");
-        // Nine in ten one way: the best guess is wrong one time in ten; TAGE comes near it.
+        // Nine in ten one way: the best guess is wrong one time in ten. TAGE comes near it.
         let mut biased = Stream::new(2, "biased");
         let wrong = super::tests::wrong(20_000, |_| biased.below(10) != 0) as f64 / 10_000.0;
         assert!((0.08..0.20).contains(&wrong), "{wrong}");

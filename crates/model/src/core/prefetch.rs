@@ -1,4 +1,4 @@
-//! Lines that a core's prefetchers ask for: they take entries of the superqueue while it has room.
+//! The requests of a core's prefetchers. They take entries of the superqueue while it has room.
 
 use cxlab_kernel::Time;
 
@@ -12,7 +12,7 @@ use crate::feed::LineAccess;
 use crate::request::Op;
 
 impl Core {
-    /// Let the stride prefetcher see a load.
+    /// Shows a load to the stride prefetcher.
     pub(super) fn follow_stride<U: Uncore>(
         &mut self,
         access: LineAccess,
@@ -24,7 +24,7 @@ impl Core {
         self.ask(strided, at, uncore).map(drop)
     }
 
-    /// Let the prefetchers of L2 see that a load or store looked for its line there.
+    /// Shows a look-up of a load or store in L2 to the prefetchers of L2.
     pub(super) fn read_ahead<U: Uncore>(
         &mut self,
         line: Hpa,
@@ -42,14 +42,14 @@ impl Core {
         Ok(())
     }
 
-    /// Let L2 bring the line of a load that waits for a fill buffer. It teaches the other prefetchers nothing: the load looks
-    /// into L2 when it has its buffer.
+    /// Requests the line of a load that waits for a fill buffer. The other prefetchers learn nothing from it, because
+    /// the load looks into L2 when it has its buffer.
     pub(super) fn fetch_homeless<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) -> Result<(), ModelError> {
         let Some(prefetchers) = &self.prefetch else { return Ok(()) };
         self.ask(prefetchers.homeless(line), at, uncore).map(drop)
     }
 
-    /// Ask for lines that are neither here nor on their way: how many were refused.
+    /// Requests the wanted lines that are neither here nor on their way. Returns how many were refused.
     fn ask<U: Uncore>(&mut self, wanted: Wanted, at: Time, uncore: &mut U) -> Result<u32, ModelError> {
         let mut lines = wanted;
         while let Some(line) = lines.next() {

@@ -1,4 +1,4 @@
-//! A profile: which instructions wait for lines of a memory, called from where, and for which data.
+//! A profile: the instructions that wait for lines of a memory, their callers, and the data of these lines.
 //!
 //! ```text
 //!   dispatch: address of the instruction, calls and returns --> row of the window        '
@@ -6,9 +6,9 @@
 //!   commit:   the oldest instruction waits for such a line  --> its row, its data: stall
 //! ```
 //!
-//! Data are virtual addresses, which a page's walk tells. The number of entries is bounded: where there are too many, data
-//! are told apart less finely. Where a thread is taken off its core, the calls above a return are those of another one until
-//! a return fits again. Not modelled: lines that only stores wait for.
+//! Data are virtual addresses, which a page's walk gives. The number of entries is bounded. If there are too many, data
+//! are told apart less finely. If a thread is taken off its core, a return may find the calls of another thread above
+//! it. That lasts until a return fits again. Not modelled: lines that only stores wait for.
 
 use cxlab_kernel::Time;
 use rustc_hash::FxHashMap;
@@ -21,24 +21,24 @@ use crate::feed::{Branch, LineAccess, Outcome};
 use crate::request::{NodeId, Request};
 use crate::translation::PageId;
 
-/// Entries at most: about 40 MB.
+/// Most entries of a profile: about 40 MB.
 const MOST_ENTRIES: usize = 1 << 19;
-/// Chains of calls that are told apart, and calls in a chain.
+/// Most chains of calls that are told apart, and most calls in a chain.
 const MOST_CONTEXTS: usize = 1 << 20;
 const DEEPEST: u32 = 192;
 /// A chain of no calls.
 const OUTERMOST: u32 = 0;
 
-/// Which instruction, and how it was come to.
+/// An instruction and the chain of calls that led to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Site {
     /// virtual address
     pub instruction: u64,
-    /// of [`Profile::contexts`]
+    /// place in [`Profile::contexts`]
     pub context: u32,
 }
 
-/// What an entry is of.
+/// Key of an entry: the site, the data and the node of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Subject {
     pub site: Site,
@@ -47,14 +47,14 @@ pub struct Subject {
     pub node: NodeId,
 }
 
-/// What was counted.
+/// Counts of an entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     /// lines that came from the memory for loads
     pub lines: u64,
-    /// their time on the way
+    /// their total latency
     pub latency: Time,
-    /// time in which the core's oldest instruction waited for one
+    /// time for which the core's oldest instruction waited for one of these lines
     pub stall: Time,
 }
 
@@ -67,11 +67,11 @@ pub struct FirstTouch {
     pub bytes: u64,
 }
 
-/// A call that has not returned.
+/// A call that has not returned yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context {
     pub caller: u32,
-    /// where it returns to
+    /// address that it returns to
     pub returns_to: u64,
     depth: u32,
 }
@@ -82,17 +82,17 @@ pub struct Profile {
     /// granules are 2^this bytes
     granule_log2: u32,
     entries: FxHashMap<Subject, Counted>,
-    /// chains of calls: each names its caller; the first is no call
+    /// chains of calls, each with its caller; the first stands for no call
     contexts: Vec<Context>,
     calls: FxHashMap<(u32, u64), u32>,
     touched: FxHashMap<u64, FirstTouch>,
-    /// bit for each page that has been touched, by its id
+    /// a bit for each page that has been touched, by the page's id
     seen: Vec<u64>,
-    /// of the window's rows, by their places
+    /// sites of the window's rows, by their places
     sites: Box<[(Sequence, Site)]>,
     now: Site,
     in_kernel: bool,
-    /// of the program, while the kernel runs
+    /// context of the program, while the kernel runs
     of_user: u32,
 }
 
@@ -112,7 +112,7 @@ impl Profile {
         }
     }
 
-    /// Bytes by which data are told apart.
+    /// Size of a granule. Data within one granule are not told apart [B].
     #[must_use]
     pub fn granule_bytes(&self) -> u64 {
         1 << self.granule_log2
@@ -127,12 +127,12 @@ impl Profile {
         &self.contexts
     }
 
-    /// First accesses by the virtual address of the page.
+    /// First accesses, by the virtual address of the page.
     pub fn touched(&self) -> impl Iterator<Item = (u64, &FirstTouch)> {
         self.touched.iter().map(|(page, touch)| (*page, touch))
     }
 
-    /// The instruction at this address gets this row, and those behind it if it repeats.
+    /// Gives a row to the instruction at this address. If the instruction repeats, it gets the following rows too.
     pub fn begin(&mut self, row: Sequence, instruction: u64) {
         let in_kernel = instruction >> 63 == 1;
         if in_kernel != self.in_kernel {
@@ -147,7 +147,7 @@ impl Profile {
         self.fill(row, row + 1);
     }
 
-    /// It has taken the rows from `first` to before `end`.
+    /// Gives the rows from `first` to before `end` to the present instruction.
     #[cold]
     #[inline(never)]
     pub fn fill(&mut self, first: Sequence, end: Sequence) {
@@ -157,13 +157,13 @@ impl Profile {
         }
     }
 
-    /// Whose row it is: of one that is not known, the instruction repeats and is still at it.
+    /// The site of a row. A row without a site belongs to an instruction that still repeats.
     fn site(&self, row: Sequence) -> Site {
         let (of, site) = self.sites[(row % self.sites.len() as u64) as usize];
         if of == row { site } else { self.now }
     }
 
-    /// The instruction is a branch, and went there.
+    /// Follows a branch: a call adds to the chain, a return takes from it.
     #[cold]
     #[inline(never)]
     pub fn branched(&mut self, branch: Branch, outcome: Outcome) {
@@ -198,11 +198,11 @@ impl Profile {
             }
             context = caller;
         }
-        // A call that was not seen, or one too many: what is above it is not known.
+        // The call was not seen, or one call too many was made. The calls above it are not known.
         if self.contexts[self.now.context as usize].depth >= DEEPEST { self.now.context } else { OUTERMOST }
     }
 
-    /// Whether the page has not been touched before; from now on it has.
+    /// Whether the page was untouched before. It counts as touched from now on.
     fn is_new(&mut self, page: PageId) -> bool {
         let (word, bit) = (page.0.get() as usize / 64, page.0.get() % 64);
         if word >= self.seen.len() {
@@ -235,18 +235,18 @@ impl Counted {
 }
 
 impl Core {
-    /// Keep a profile from here on.
+    /// Starts a profile.
     pub(crate) fn keep_profile(&mut self) {
         self.profile = Some(Box::new(Profile::new(self.window.rows())));
     }
 
-    /// What was kept, if anybody asked.
+    /// The profile, if one was requested.
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         self.profile.as_deref()
     }
 
-    /// An instruction that touches these lines is about to be dispatched.
+    /// Notes an instruction that touches these lines and is about to be dispatched.
     #[cold]
     #[inline(never)]
     pub(super) fn profile_begins<U: Uncore>(&mut self, instruction: u64, accesses: &[LineAccess], uncore: &U) {
@@ -254,7 +254,7 @@ impl Core {
         let Some(profile) = &mut self.profile else { return };
         profile.begin(row, instruction);
         for page in accesses.iter().filter_map(|access| access.page) {
-            // Of a page that is not there its translation says so.
+            // A page without a mapping is an error, which the translation reports.
             if profile.is_new(page.id)
                 && let Some(mapping) = uncore.mapping(page.id)
             {
@@ -264,7 +264,7 @@ impl Core {
         }
     }
 
-    /// A line has come from a memory: it counts for the load that asked for it first.
+    /// Counts a line that has come from a memory, for the load that requested it first.
     #[cold]
     #[inline(never)]
     pub(super) fn profile_line<U: Uncore>(&mut self, request: &Request, latency: Time, waiters: Waiters, uncore: &U) {
@@ -280,7 +280,7 @@ impl Core {
         }
     }
 
-    /// The oldest instruction has waited so long for a line of a memory.
+    /// Counts the time for which the oldest instruction waited for a line of a memory.
     #[cold]
     #[inline(never)]
     pub(super) fn profile_stall<U: Uncore>(&mut self, row: Sequence, node: NodeId, stall: Time, uncore: &U) {
@@ -291,7 +291,7 @@ impl Core {
         }
     }
 
-    /// The virtual address of the first line of a row that is as wanted.
+    /// The virtual address of the first line of a row that `wanted` accepts.
     fn address_in<U: Uncore>(
         &mut self,
         row: Sequence,
@@ -346,7 +346,7 @@ mod tests {
         profile.begin(2, 0x1000);
         assert_eq!((chain(&profile, 0), chain(&profile, 1)), (vec![20, 10], vec![10]));
         assert_eq!(profile.site(0), profile.site(2), "the same calls are one context");
-        // longjmp: two calls end at once.
+        // longjmp ends two calls at once.
         returns(&mut profile, 10);
         profile.begin(3, 0x3000);
         assert_eq!(chain(&profile, 3), Vec::<u64>::new());

@@ -1,4 +1,4 @@
-//! What a host file says of a core: its window, ports, latencies and micro-operations.
+//! The keys of a host file for a core: its window, ports, latencies and micro-operations.
 
 use cxlab_kernel::{Frequency, Time};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use crate::cache::{CacheSpec, PrefetchSpec};
 use crate::fact::{Cycles, Sourced};
 use crate::translation::TlbSpec;
 
-/// The parts of a host file that a core is made from.
+/// Parts of a host file that a core is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreParts<'a> {
     pub core: &'a CoreSpec,
@@ -26,7 +26,7 @@ pub struct CoreParts<'a> {
 #[serde(deny_unknown_fields)]
 pub struct CoreSpec {
     pub frequency: Sourced<Frequency>,
-    /// what rdtsc counts at
+    /// frequency at which rdtsc counts
     pub tsc: Sourced<Frequency>,
     /// instructions renamed and dispatched in a cycle
     pub dispatch_width: Sourced<u32>,
@@ -77,7 +77,7 @@ pub struct PortSpec {
     pub busy: Sourced<Cycles>,
 }
 
-/// Execution ports, by what they do.
+/// Execution ports, by their operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PortsSpec {
@@ -102,7 +102,7 @@ pub struct MicroOperationsSpec {
     pub locked: Sourced<u8>,
     /// fences, cpuid and other microcode
     pub microcode: Sourced<u8>,
-    /// what a string instruction with a repetition begins with; a load and a store of a line follow
+    /// micro-operations with which a repeated string instruction begins; a load and a store of a line follow
     pub string_begin: Sourced<u8>,
 }
 

@@ -1,9 +1,9 @@
-//! What a core has done, and where its time went.
+//! Counts of a core's work, and of the time that it spent.
 
 use cxlab_kernel::{Time, statistics};
 
 statistics! {
-    /// What a core tells.
+    /// Statistics of a core.
     pub struct CoreStats {
         user_instructions: Counter [Instructions] "committed in user mode",
         kernel_instructions: Counter [Instructions] "committed in the kernel",
@@ -31,7 +31,7 @@ statistics! {
     }
 }
 
-/// Time spent, apart.
+/// Time that is not spent on instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSpent {
     /// nothing to do until a timer

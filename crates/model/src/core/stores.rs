@@ -1,7 +1,7 @@
-//! The store queue: from dispatch until the line is changed in L1, in program order.
+//! The store queue, in program order: a store has an entry from dispatch until its line is changed in L1.
 //!
-//! A store asks for its line when it is committed, so several lines can be under way; it leaves the queue when
-//! its own line is there and all stores before it have left (x86-TSO; Intel SDM vol. 3, 8.2.2).
+//! A store requests its line when it is committed, so several lines can be under way. It leaves the queue when its own
+//! line is there and all earlier stores have left (x86-TSO; Intel SDM vol. 3, 8.2.2).
 
 use cxlab_kernel::Time;
 
@@ -22,7 +22,7 @@ struct Store {
 /// Stores between dispatch and L1.
 #[derive(Debug)]
 pub struct StoreQueue {
-    /// more places than entries: a power of two
+    /// a power of two, which is at least the number of entries
     ring: Box<[Store]>,
     entries: u64,
     dispatched: StoreNumber,
@@ -49,7 +49,7 @@ impl StoreQueue {
         (before < self.drained).then(|| self.ring[self.place(before)].left)
     }
 
-    /// When the last store left, if all have.
+    /// When the last store left; `None` if a store is still in the queue.
     pub fn all_left(&self) -> Option<Time> {
         (self.drained == self.dispatched).then_some(self.last)
     }
@@ -59,7 +59,7 @@ impl StoreQueue {
         self.dispatched
     }
 
-    /// When the last store before `number` left, if all have; none from `number` on has.
+    /// When the last store before `number` left; `None` if one has not left. No store from `number` on has left.
     pub fn left_before(&self, number: StoreNumber) -> Option<Time> {
         (self.drained >= number).then_some(self.last)
     }
@@ -79,7 +79,7 @@ impl StoreQueue {
         number
     }
 
-    /// The store is committed; `waiting` of its lines are on their way, the others are there at `filled`.
+    /// Commits a store. `waiting` of its lines are on their way, and the others are there at `filled`.
     pub fn commit(&mut self, number: StoreNumber, at: Time, waiting: u32, filled: Time) {
         let place = self.place(number);
         let store = &mut self.ring[place];
@@ -89,7 +89,7 @@ impl StoreQueue {
         self.drain();
     }
 
-    /// One of its lines has come.
+    /// Counts one line of the store that has come.
     pub fn filled(&mut self, number: StoreNumber, at: Time) {
         let place = self.place(number);
         let store = &mut self.ring[place];

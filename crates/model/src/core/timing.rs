@@ -1,29 +1,29 @@
-//! A core's constants, as times: derived once from the host file.
+//! A core's constants as times, derived once from the host file.
 
 use cxlab_kernel::Time;
 
 use super::{CoreParts, MicroOperationsSpec};
 use crate::feed::{Class, Work};
 
-/// What the hot path adds up.
+/// Constants that the hot path adds up.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    /// a cycle
+    /// a core cycle
     pub period: Time,
-    /// load to use of an L1 hit
+    /// load-to-use latency of an L1 hit
     pub l1: Time,
-    /// load to use of an L2 hit
+    /// load-to-use latency of an L2 hit
     pub l2: Time,
-    /// from a branch that was not guessed to the first instruction behind it
+    /// from a mispredicted branch to the first instruction behind it
     pub refill: Time,
     /// an access to a device's registers
     pub device_access: Time,
     latency: [Time; Class::ALL.len()],
-    /// by work
+    /// width that an instruction takes, by its work
     micro_operations: [MicroOperations; Work::ALL.len()],
 }
 
-/// Units of width that an instruction takes, and more of them for each line.
+/// Units of width that an instruction takes: its own, and more for each line.
 #[derive(Clone, Copy, Debug)]
 struct MicroOperations {
     own: u8,
@@ -44,7 +44,7 @@ impl Timing {
             Class::FloatAdd => table.float_add.0,
             Class::FloatMultiply => table.float_multiply.0,
             Class::FloatDivide => table.float_divide.0,
-            // What was measured begins with the load.
+            // The measured latency begins with the load.
             Class::Locked => table.locked.0.saturating_sub(parts.l1.latency.0),
             Class::LoadFence => table.load_fence.0,
             Class::StoreFence => 0,
@@ -62,13 +62,13 @@ impl Timing {
         }
     }
 
-    /// From the last operand to the result.
+    /// Latency from the last operand to the result.
     #[inline]
     pub fn latency(&self, class: Class) -> Time {
         self.latency[class as usize]
     }
 
-    /// Units of width that an instruction with so many lines takes.
+    /// Units of width that an instruction with this many lines takes.
     #[inline]
     pub fn micro_operations(&self, work: Work, lines: usize) -> u8 {
         let MicroOperations { own, each_line, at_least } = self.micro_operations[work as usize];
@@ -85,7 +85,7 @@ fn micro_operations(work: Work, spec: &MicroOperationsSpec) -> MicroOperations {
         Work::Divide => whole(*spec.divide),
         Work::Locked => whole(*spec.locked),
         Work::Microcode => whole(*spec.microcode),
-        // At most a load and a store in a row.
+        // A row has at most a load and a store.
         Work::String => MicroOperations { each_line: 1, ..whole(*spec.string_begin) },
         Work::StringPart => MicroOperations { own: 0, each_line: 1, at_least: 1 },
     }

@@ -6,8 +6,9 @@
 //!                       accesses that wait for its page go on
 //! ```
 //!
-//! A walk whose entries are all in L1 and L2 is done in line. Loads find their line behind it; stores are complete behind
-//! it. Not modelled: instruction TLBs; a store that forwards its data to a load has translated for it.
+//! A walk is done in line if all its entries are in L1 and L2. Loads look their line up after it, and stores are
+//! complete after it. Not modelled: instruction TLBs. A store that forwards its data to a load has translated for the
+//! load.
 
 use std::collections::VecDeque;
 
@@ -23,7 +24,7 @@ use crate::request::Op;
 use crate::translation::{Forget, Mapping, Page, PageId, Scope, Tlb};
 
 statistics! {
-    /// What a core's translation tells.
+    /// Statistics of a core's translation.
     pub struct TranslationStats {
         first_misses: Counter [Events] "accesses whose page the first TLB did not know",
         second_hits: Counter [Events] "of these, the second TLB knew the page",
@@ -36,44 +37,44 @@ statistics! {
     }
 }
 
-/// What an access does when its page is known.
+/// Next step of an access once its page is known.
 #[derive(Clone, Copy, Debug)]
 pub enum Then {
-    /// look its line up
+    /// look up the access's line
     Fetch { op: Op, waiter: Option<Waiter> },
-    /// nothing but tell who waits
+    /// only wake the waiter
     Wake(Waiter),
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Parked {
     access: LineAccess,
-    /// since when it waits
+    /// when the wait began
     asked: Time,
     then: Then,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// its place may be taken
+    /// the walk has ended, and its place may be taken
     Over,
-    /// it waits for a walker
+    /// the walk waits for a walker
     Queued,
     UnderWay,
 }
 
-/// Entries of a mapping, by their places in it.
+/// Entries of a mapping: the mapping and their places in it.
 pub type Entries = (Mapping, std::ops::Range<usize>);
 
-/// A walk, and who waits for it.
+/// A walk, and the accesses that wait for it.
 #[derive(Debug)]
 struct Walk {
     state: State,
     page: Page,
     mapping: Mapping,
-    /// the entry that is read next
+    /// place of the entry that is read next
     read: usize,
-    /// the access that began it is a store
+    /// whether the access that began the walk is a store
     store: bool,
     asked: Time,
     parked: Vec<Parked>,
@@ -84,12 +85,12 @@ struct Walk {
 pub struct Translation {
     tlb: Tlb,
     second: Time,
-    /// walkers without a walk: when each became free
+    /// times at which the idle walkers became free
     idle: Vec<Time>,
-    /// used again when over
+    /// walks by their places; the place of an ended walk is used again
     walks: Vec<Walk>,
     queue: VecDeque<usize>,
-    /// compares what is served, in a run that is checked
+    /// comparison of the TLBs with the page tables, in a run that is checked
     checked: Option<Box<Translations>>,
     pub stats: TranslationStats,
 }
@@ -107,7 +108,7 @@ impl Translation {
         }
     }
 
-    /// Forget what the guest has invalidated.
+    /// Forgets translations that the guest has invalidated.
     pub fn forget(&mut self, forget: Forget) {
         self.stats.invalidations.increment();
         self.tlb.forget(forget);
@@ -116,7 +117,7 @@ impl Translation {
         }
     }
 
-    /// An access finds its page, as if at `at`: the entries of the page tables that it reads for it, if any.
+    /// An access finds its page, as if at `at`. Returns the page-table entries that it reads, if any.
     pub fn warm(
         &mut self,
         page: Page,
@@ -143,7 +144,8 @@ impl Translation {
         Some((mapping, entries))
     }
 
-    /// A TLB serves an access, in a run that is checked; `now` is how the tables map its page.
+    /// Checks a translation that a TLB gave to an access, in a run that is checked. `now` is the tables' mapping of the
+    /// page.
     #[cold]
     #[inline(never)]
     fn served(&mut self, access: LineAccess, page: Page, now: Option<Mapping>, at: Time) {
@@ -152,13 +154,13 @@ impl Translation {
         }
     }
 
-    /// The walker that is free first.
+    /// Takes the walker that is free first.
     fn take_walker(&mut self) -> Option<Time> {
         let first = (0..self.idle.len()).min_by_key(|walker| self.idle[*walker])?;
         Some(self.idle.swap_remove(first))
     }
 
-    /// A new walk from an access that misses both TLBs at `at`: its place.
+    /// Begins a walk for an access that misses both TLBs at `at`. Returns the walk's place.
     fn begin(&mut self, page: Page, mapping: Mapping, store: bool, at: Time) -> usize {
         self.stats.walks.increment();
         let place = self.walks.iter().position(|walk| walk.state == State::Over);
@@ -177,7 +179,7 @@ impl Translation {
         }
     }
 
-    /// The walk at this place has ended at `at`; who waited for it is still there.
+    /// Ends the walk at this place at `at`. Its waiters are still parked there.
     fn end(&mut self, place: usize, at: Time) {
         let Walk { page, ref mapping, store, asked, ref mut state, .. } = self.walks[place];
         *state = State::Over;
@@ -190,7 +192,7 @@ impl Translation {
 }
 
 impl Core {
-    /// The number of the next row, which nothing dispatched so far has; `None` while a step is not wholly dispatched.
+    /// The number of the next row, which no dispatched instruction has. `None` while a step is partly dispatched.
     #[must_use]
     pub fn dispatched(&self) -> Option<u64> {
         self.in_hand.is_none().then(|| self.window.next())
@@ -202,30 +204,30 @@ impl Core {
         self.window.committed()
     }
 
-    /// Compare what the TLBs serve from here on, while they know no page.
+    /// Begins to compare the translations of the TLBs. The TLBs know no page yet.
     pub(crate) fn check_translations(&mut self) {
         self.translation.checked = Some(Box::new(Translations::new(format!("core {}", self.id.0))));
     }
 
-    /// What has been compared, in a run that is checked.
+    /// Comparison of the TLBs so far, in a run that is checked.
     pub(crate) fn checked_translations(&self) -> Option<&Translations> {
         self.translation.checked.as_deref()
     }
 
-    /// The tables have replaced these pages.
+    /// Tells the checker that the tables have replaced these pages.
     pub(crate) fn pages_replaced(&mut self, pages: &[PageId]) {
         if let Some(checked) = &mut self.translation.checked {
             checked.replaced(pages);
         }
     }
 
-    /// What translation has done.
+    /// Statistics of the translation.
     #[must_use]
     pub fn translation_stats(&self) -> &TranslationStats {
         &self.translation.stats
     }
 
-    /// When the access's page is known; `None` if it waits for a walk, and then goes on as told.
+    /// When the access's page is known. `None` if the access waits for a walk; `then` is its next step.
     #[inline(always)]
     pub(super) fn translate<U: Uncore>(
         &mut self,
@@ -293,7 +295,7 @@ impl Core {
         Ok(done)
     }
 
-    /// Read entries from `at` on: when the last one is there; `None` if one is not in the core's caches.
+    /// Reads entries from `at` on. Returns when the last one is there; `None` if an entry is not in the core's caches.
     fn walk_on<U: Uncore>(&mut self, place: usize, at: Time, uncore: &mut U) -> Result<Option<Time>, ModelError> {
         let mut at = at;
         loop {
@@ -312,7 +314,7 @@ impl Core {
         }
     }
 
-    /// An access finds its page, as if at `at`: the entries of the page tables that are read for it, if any.
+    /// An access finds its page, as if at `at`. Returns the page-table entries that are read for it, if any.
     pub fn warm_translation(
         &mut self,
         page: Page,
@@ -323,7 +325,7 @@ impl Core {
         self.translation.warm(page, store, mapping, at)
     }
 
-    /// Forget what the guest has invalidated.
+    /// Forgets translations that the guest has invalidated.
     pub fn forget_translations(&mut self, forget: Forget) {
         self.translation.forget(forget);
     }
@@ -335,7 +337,7 @@ impl Core {
     }
 
     /// Continues a walk whose entry has come at `at`. Accesses whose translation is complete go on `awake`. A walk that
-    /// joined a miss under way may be called before its own beginning: it then reads on from its beginning.
+    /// joined a miss under way may be called before its own beginning. It then reads on from its beginning.
     pub(super) fn entry_came<U: Uncore>(
         &mut self,
         place: usize,
@@ -359,7 +361,7 @@ impl Core {
         Ok(())
     }
 
-    /// What waited for a walk goes on.
+    /// Resumes the accesses that waited for a walk.
     fn go_on_behind<U: Uncore>(
         &mut self,
         place: usize,

@@ -5,8 +5,8 @@
 //!             ^ waits for registers          ^ waits for registers and lines
 //! ```
 //!
-//! A row outlives its commit by a window's length, so that its commit time can be asked for when its place is
-//! taken again. Who waits for a value that is not known is in a list that hangs on the producer.
+//! A row outlives its commit by a window's length, because the instruction that takes its place asks for the commit
+//! time. A waiter for an unknown value is in a list that hangs on the producer.
 
 use std::num::NonZeroU32;
 
@@ -18,13 +18,13 @@ use super::lines::Span;
 use super::order::{Sequence, StoreNumber};
 use crate::feed::{Class, Operands, RegisterSet, Touch};
 
-/// Who waits for a value, and what for.
+/// A waiter for a value, and its use of the value.
 #[derive(Clone, Copy, Debug)]
 pub enum Waiter {
     Address(Sequence),
     Data(Sequence),
     Store(StoreNumber),
-    /// a flush or write-back of the line
+    /// a flush or write-back that waits for its line
     Flush(StoreNumber),
     /// a walk of the page tables, by its place
     Walk(usize),
@@ -40,39 +40,39 @@ struct Link {
     next: Waiters,
 }
 
-/// When an instruction is done. Who comes a window later asks for it.
+/// When an instruction is done. An instruction asks for it one window later.
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
     complete: Option<Time>,
-    /// only meaningful once it is committed; zero of those before the first
+    /// valid once the instruction is committed; zero for the rows before the first instruction
     commit: Time,
 }
 
-/// An instruction of the window that was not complete when it was dispatched, or not alone.
+/// An instruction that was not complete at its dispatch, or was not alone in the window.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// the latest of the addresses' registers that is known
+    /// the latest known time of the address registers
     pub address_ready: Time,
-    /// the latest of the other operands and lines that is known
+    /// the latest known time of the other operands and lines
     pub data_ready: Time,
     /// from operands to result
     pub latency: Time,
     pub waiters: Waiters,
-    /// registers of the address that are not known
+    /// number of address registers whose values are not known
     pub address_waits: u32,
-    /// other operands and lines that are not known
+    /// number of other operands and lines that are not known
     pub data_waits: u32,
     pub class: Class,
-    /// of the width of dispatch and of commit
+    /// units of the width of dispatch and of commit
     pub micro_operations: u8,
     pub counts: Counts,
-    /// it has lines, or an entry of a queue: see [`Touched`]
+    /// whether it has lines, or an entry of a queue: see [`Touched`]
     pub touches: bool,
-    /// where its data is from
+    /// source of its data
     pub source: Source,
 }
 
-/// What a row is counted as when it is committed.
+/// How a committed row is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
     User,
@@ -82,12 +82,12 @@ pub enum Counts {
 }
 
 impl Counts {
-    /// What an instruction, or the first part of one, is counted as.
+    /// How an instruction, or its first part, is counted.
     pub fn of(kernel: bool) -> Counts {
         if kernel { Counts::Kernel } else { Counts::User }
     }
 
-    /// The processor's mode, where it is said.
+    /// The processor's mode, if the row has one.
     #[inline]
     pub fn mode(self) -> Option<Mode> {
         match self {
@@ -98,36 +98,36 @@ impl Counts {
     }
 }
 
-/// What a row's look-ups have found.
+/// Result of a row's look-ups.
 pub struct Issued {
-    /// when the lines that are known by now are there
+    /// when the lines known by now are there
     pub data_ready: Time,
-    /// lines that are not
+    /// number of lines that are not known
     pub waits: u32,
     pub source: Source,
-    /// what its result takes longer, for data that a store hands on once it is complete
+    /// extra latency of the result, for data that a store hands on once the store is complete
     pub later: Time,
 }
 
-/// What an instruction of the window does to memory.
+/// Memory accesses of an instruction of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Touched {
     pub lines: Span,
     pub load: bool,
     pub store: Option<StoreNumber>,
-    /// the last store before to what its first load reads
+    /// the last earlier store to the word that its first load reads
     pub source: Option<LastStore>,
     pub touch: Touch,
-    /// its memory operand [B]
+    /// size of its memory operand [B]
     pub bytes: u8,
 }
 
-/// Where registers have their values from.
+/// Sources of the registers' values.
 #[derive(Debug)]
 struct Registers {
     /// when each value is there, unless it is pending
     ready: [Time; RegisterSet::PLACES],
-    /// the last writer was not complete when it was dispatched
+    /// registers whose last writer was not complete at its dispatch
     pending: RegisterSet,
     /// the last writer of each pending register
     writers: [Sequence; RegisterSet::COUNT],
@@ -154,9 +154,9 @@ pub struct Window {
     load_commits: Box<[Time]>,
     loads_dispatched: u64,
     loads_committed: u64,
-    /// where the next load's commit time is that of the one a queue's length before it
+    /// place of the load that is one queue's length before the next load
     dispatch_place: usize,
-    /// where the commit time of the next load that is committed goes
+    /// place of the next load's commit time
     commit_place: usize,
     links: Vec<Link>,
     free: Waiters,
@@ -177,12 +177,12 @@ const EMPTY: Entry = Entry {
 };
 
 impl Entry {
-    /// A row of which nothing is known but when it was dispatched.
+    /// A row of which only the dispatch time is known.
     pub fn dispatched(at: Time) -> Entry {
         Entry { address_ready: at, data_ready: at, ..EMPTY }
     }
 
-    /// Its loads have been looked up.
+    /// Adds the results of the row's look-ups.
     #[inline]
     pub fn issued(&mut self, found: Issued) {
         let Issued { data_ready, waits, source, later } = found;
@@ -192,13 +192,13 @@ impl Entry {
         self.source = source;
     }
 
-    /// When its operands and lines are there, of those that are known.
+    /// When the known operands and lines are there.
     #[inline]
     pub fn ready(&self) -> Time {
         self.data_ready.max(self.address_ready)
     }
 
-    /// Whether an operand or a line of it is not known.
+    /// Whether an operand or a line of the row is not known.
     #[inline]
     pub fn waits(&self) -> bool {
         self.address_waits > 0 || self.data_waits > 0
@@ -207,7 +207,7 @@ impl Entry {
 
 impl Window {
     pub fn new(size: u32, load_queue: u32) -> Window {
-        // Twice the window: a row keeps its commit time until the instruction a window later has asked for it.
+        // Twice the window: a row keeps its commit time until the instruction one window later has asked for it.
         let rows = (2 * size as usize).next_power_of_two();
         Window {
             ring: vec![EMPTY; rows].into(),
@@ -250,14 +250,14 @@ impl Window {
         self.done(sequence).complete = Some(at);
     }
 
-    /// Of a row that touches memory.
+    /// Memory accesses of a row that touches memory.
     #[inline]
     pub fn touched(&mut self, sequence: Sequence) -> &mut Touched {
         let place = sequence as usize & (self.touched.len() - 1);
         &mut self.touched[place]
     }
 
-    /// Loads that have been committed since the beginning.
+    /// Number of loads committed since the beginning.
     pub fn loads_committed(&self) -> u64 {
         self.loads_committed
     }
@@ -267,13 +267,13 @@ impl Window {
         self.committed == self.next
     }
 
-    /// Whether all ahead of this row is committed, and it is not.
+    /// Whether the row is the oldest: all earlier rows are committed, and this one is not.
     #[inline]
     pub fn is_oldest(&self, sequence: Sequence) -> bool {
         self.committed == sequence
     }
 
-    /// Rows that have been committed since the beginning.
+    /// Number of rows committed since the beginning.
     pub fn committed(&self) -> Sequence {
         self.committed
     }
@@ -283,7 +283,7 @@ impl Window {
         self.next - 1
     }
 
-    /// Whether the instruction's row has been taken by a later one.
+    /// Whether a later instruction has taken the row of this one.
     #[inline]
     pub fn has_forgotten(&self, sequence: Sequence) -> bool {
         self.next - sequence >= self.ring.len() as u64
@@ -292,12 +292,12 @@ impl Window {
     /// When the next instruction finds a free row; `None` if that is not known yet.
     #[inline]
     pub fn room_at(&mut self) -> Option<Time> {
-        // Those before the first were committed at the beginning.
+        // The rows before the first instruction were committed at the beginning.
         let before = self.next.wrapping_sub(self.size);
         (self.next - self.committed < self.size).then(|| self.done(before).commit)
     }
 
-    /// The same where all rows are committed.
+    /// When the next instruction finds a free row, if all rows are committed.
     #[inline]
     pub fn room_behind_committed(&mut self) -> Time {
         let before = self.next.wrapping_sub(self.size);
@@ -312,13 +312,13 @@ impl Window {
         (before < self.loads_committed).then(|| self.load_commits[self.dispatch_place])
     }
 
-    /// The same where all rows are committed.
+    /// When the next load finds a free entry of the load queue, if all rows are committed.
     #[inline]
     pub fn load_room_behind_committed(&self) -> Time {
         self.load_commits[self.dispatch_place]
     }
 
-    /// A new row at the end.
+    /// Adds a new row at the end.
     #[inline]
     pub fn push(&mut self, row: Entry, complete: Option<Time>) {
         let sequence = self.next;
@@ -339,7 +339,7 @@ impl Window {
         }
     }
 
-    /// Whether all rows are complete, and with them all registers known.
+    /// Whether all rows are complete, so that all registers are known.
     #[inline]
     pub fn all_known(&mut self) -> bool {
         if !self.all_committed() {
@@ -359,14 +359,14 @@ impl Window {
         }
     }
 
-    /// When the values of these registers are there, and not before `since`; all registers are known.
+    /// When the values of these registers are there, not before `since`. All registers are known.
     #[inline]
     pub fn ready<const N: usize>(&self, registers: [u8; N], since: Time) -> Time {
         let place = |register: u8| usize::from(register) % RegisterSet::PLACES;
         registers.into_iter().fold(since, |ready, register| ready.max(self.registers.ready[place(register)]))
     }
 
-    /// A row that is complete at this time writes these registers; all registers are known.
+    /// Writes these registers with a row that is complete at this time. All registers are known.
     #[inline]
     pub fn set_known(&mut self, operands: &Operands, complete: Time) {
         for register in operands.writes {
@@ -374,12 +374,12 @@ impl Window {
         }
     }
 
-    /// Rows that are told apart, committed or not.
+    /// Number of rows that are told apart, committed or not.
     pub fn rows(&self) -> usize {
         self.ring.len()
     }
 
-    /// The waiters of a list, from the one that came last.
+    /// The waiters of a list, from the latest to the first.
     pub fn each(&self, list: Waiters) -> impl Iterator<Item = Waiter> + '_ {
         let link = |list: Waiters| list.0.map(|place| self.links[place.get() as usize - 1]);
         std::iter::successors(link(list), move |of| link(of.next)).map(|of| of.waiter)
@@ -413,7 +413,7 @@ impl Window {
         self.complete(head).map(|complete| (head, complete))
     }
 
-    /// The oldest row is committed.
+    /// Commits the oldest row.
     #[inline]
     pub fn commit_head(&mut self, at: Time, load: bool) {
         let head = self.committed;
@@ -431,7 +431,7 @@ impl Window {
         self.loads_committed += 1;
     }
 
-    /// When the register's value is there, or on whom to wait.
+    /// When the register's value is there. `Err` names the row to wait for.
     #[inline]
     pub fn value(&mut self, register: usize) -> Result<Time, Sequence> {
         if self.registers.pending.contains(register) {
@@ -440,11 +440,11 @@ impl Window {
         Ok(self.registers.ready[register])
     }
 
-    /// The same of a register whose writer was not complete when it was dispatched.
+    /// When the value of a pending register is there: its writer was not complete at dispatch.
     fn pending_value(&mut self, register: usize) -> Result<Time, Sequence> {
         let writer = self.registers.writers[register];
         let ready = if self.has_forgotten(writer) {
-            // It was committed a window ago.
+            // The writer was committed a window ago.
             Time::ZERO
         } else {
             self.complete(writer).ok_or(writer)?
@@ -454,7 +454,7 @@ impl Window {
         Ok(ready)
     }
 
-    /// These registers are written by a row that is complete at this time, or by one that is not complete yet.
+    /// Notes the last writer of these registers: a row that is complete at this time, or is not complete yet.
     #[inline]
     pub fn set_writer(&mut self, registers: RegisterSet, sequence: Sequence, complete: Option<Time>) {
         match complete {
@@ -469,7 +469,7 @@ impl Window {
         }
     }
 
-    /// Put a waiter in front of a list: the new list.
+    /// Puts a waiter in front of a list. Returns the new list.
     pub fn link(&mut self, waiter: Waiter, next: Waiters) -> Waiters {
         let link = Link { waiter, next };
         if let Some(place) = self.free.0 {
@@ -482,7 +482,7 @@ impl Window {
         Waiters(NonZeroU32::new(self.links.len() as u32))
     }
 
-    /// Take the first waiter off a list: it and the rest.
+    /// Takes the first waiter off a list. Returns the waiter and the rest of the list.
     pub fn unlink(&mut self, list: Waiters) -> Option<(Waiter, Waiters)> {
         let place = list.0?;
         let index = place.get() as usize - 1;
@@ -492,7 +492,7 @@ impl Window {
         Some((waiter, next))
     }
 
-    /// Let `waiter` wait for the result of `producer`.
+    /// Lets `waiter` wait for the result of `producer`.
     pub fn wait_for(&mut self, producer: Sequence, waiter: Waiter) {
         let list = self.entry(producer).waiters;
         let list = self.link(waiter, list);

@@ -1,4 +1,4 @@
-//! Write-combining buffers: where non-temporal stores gather until their line is whole.
+//! Write-combining buffers: they gather non-temporal stores until a line is whole.
 //!
 //! ```text
 //!   store, 16 B ->  | line 7: 48 of 64 B |  -- whole -------------------> leaves at once, nothing is read
@@ -6,30 +6,30 @@
 //!                                              a load of the line ------> leaves as a part: its memory reads and merges
 //! ```
 //!
-//! The oldest gives way to a new line. What leaves takes a fill buffer until the home agent has it. Source: Intel SDM
-//! vol. 3, 11.3.1 (buffering of write-combining memory) and vol. 1, 10.4.6.2. Not modelled: the option of a processor
-//! to let a buffer go earlier; which of its bytes a part has written.
+//! The oldest buffer gives way to a new line. A line that leaves takes a fill buffer until the home agent has it.
+//! Source: Intel SDM vol. 3, 11.3.1 (buffering of write-combining memory) and vol. 1, 10.4.6.2. Not modelled: a
+//! processor's option to let a buffer go earlier, and which of its bytes a partial line has written.
 
 use crate::addr::{Hpa, LINE_BYTES};
 
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
     line: Hpa,
-    /// bytes that were written, a bit each
+    /// bytes that were written, one bit each
     written: u64,
 }
 
-/// A line that leaves.
+/// A line that leaves its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combined {
     pub line: Hpa,
     pub whole: bool,
 }
 
-/// The buffers that gather.
+/// The buffers that gather lines.
 #[derive(Debug)]
 pub struct WriteCombining {
-    /// the oldest first
+    /// open buffers, the oldest first
     open: Vec<Buffer>,
     count: usize,
 }
@@ -43,7 +43,7 @@ impl WriteCombining {
         self.open.iter().any(|buffer| buffer.line == line)
     }
 
-    /// `bytes` from `address` on are written: the line that leaves, if one does.
+    /// Writes `bytes` from `address` on. Returns the line that leaves, if one does.
     pub fn write(&mut self, address: Hpa, bytes: u8) -> Option<Combined> {
         let (line, start) = (address.line(), address.get() % LINE_BYTES);
         let length = u64::from(bytes).clamp(1, LINE_BYTES - start);
@@ -60,13 +60,13 @@ impl WriteCombining {
         oldest
     }
 
-    /// Somebody wants the line: it leaves, if it is here.
+    /// Gives up a line that is wanted elsewhere, if it has a buffer.
     pub fn give_up(&mut self, line: Hpa) -> Option<Combined> {
         let place = self.open.iter().position(|buffer| buffer.line == line)?;
         Some(self.close(place))
     }
 
-    /// The oldest leaves, if there is one.
+    /// Gives up the oldest line, if there is one.
     pub fn drain(&mut self) -> Option<Combined> {
         (!self.open.is_empty()).then(|| self.close(0))
     }

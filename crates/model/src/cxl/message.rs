@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The opcodes are those that memory traffic of this model makes; the encodings are the specification's.
-//! Not modelled: MetaField and MetaValue (a host without a directory in the device sends No-Op), SnpType (a
-//! type-3 device has no cache to snoop), byte enables' extra slot of MemWrPtl beyond its opcode.
+//! Not modelled: MetaField and MetaValue (a host without a directory in the device sends No-Op), SnpType (a type-3
+//! device has no cache to snoop). MemWrPtl has its opcode, but not its extra slot of byte enables.
 //!
 //! Source: CXL 2.0, 3.3.3 (M2S Req), 3.3.4 (M2S RwD), 3.3.5 (S2M NDR), 3.3.6 (S2M DRS): the tables of opcodes.
 

@@ -10,8 +10,8 @@
 //! One `HdmDecoder` stands for the chain of decoders of host bridge and devices that describe one range. Where
 //! several ranges use a device they follow each other in it, in the order of their bases.
 //!
-//! Not modelled: 3, 6, 12 and 16 ways (they need a division by three, or are CXL 3.x), XOR interleave of host
-//! bridges, DPA skip, decoders that are changed while memory is in use.
+//! Not modelled: 3, 6, 12 and 16 ways, which need a division by three or are CXL 3.x. Also not modelled: XOR interleave
+//! of host bridges, DPA skip, decoders that are changed while memory is in use.
 //!
 //! Source: CXL 2.0, 8.2.5.12 (HDM decoder capability structure and the decode of an address).
 

@@ -1,4 +1,4 @@
-//! A cache of DRAM in a device, before its flash: a station of the graph that makes accesses of its own.
+//! A cache of DRAM in a device, before its flash: a station of the graph that sends accesses of its own.
 //!
 //! ```text
 //!   device queue -> [look-up] -- hit ---------------------------> DRAM -> response
@@ -7,11 +7,10 @@
 //!                                     ^ requests of the same page wait here: reads are answered when the page has come
 //! ```
 //!
-//! A page that comes is written to the DRAM line by line, and one that leaves and is newer than the flash is read line by line:
-//! both load the channels that hits need. The entry is free when the flash has taken over the page that has left.
-//! A cache with a write log (`write_log.rs`) takes written lines there, and fetches no page for them (`logging.rs`).
-//!
-//! Not modelled: pages of which only parts are there, a first line that comes before the rest of its page.
+//! A page that comes is written to the DRAM line by line. A page that leaves and is newer than the flash is read line
+//! by line. Both load the channels that hits need. The entry is free when the flash has taken the page that left. A
+//! cache with a write log (`write_log.rs`) puts written lines there, and fetches no page for them (`logging.rs`).
+//! Not modelled: pages of which only parts are there, and a first line that comes before the rest of its page.
 
 mod directory;
 mod line;
@@ -46,13 +45,13 @@ pub struct Cached {
 
 /// Building and warming.
 impl<M: Media> Fabric<M> {
-    /// Puts a cache and the flash behind it where the way's device has its media; those are the cache's DRAM from now on.
+    /// Puts a cache and its flash into the way's device. The media that the device had are the cache's DRAM from now on.
     ///
     /// # Errors
-    /// What [`DeviceCacheSpec::check`] finds.
+    /// The rule that [`DeviceCacheSpec::check`] finds broken.
     ///
     /// # Panics
-    /// Where the way has no device.
+    /// The way has no device.
     pub fn put_cache(&mut self, way: WayId, spec: &DeviceCacheSpec, device: Bytes, flash: M) -> Result<(), CxlError> {
         spec.check(device)?;
         let dram = self.ways[usize::from(way.0)].media;
@@ -66,7 +65,7 @@ impl<M: Media> Fabric<M> {
     }
 }
 
-/// What is known of a way's cache.
+/// Queries of a way's cache.
 impl<M> Fabric<M> {
     /// The cache of the way's device, if it has one.
     pub(super) fn cache_of(&self, way: WayId) -> Option<&Cached> {
@@ -87,7 +86,7 @@ impl<M> Fabric<M> {
         !self.caches.is_empty()
     }
 
-    /// The page of this address is used, in no time. Returns whether a write log has taken the line.
+    /// Uses the page of this address in no time. Returns whether a write log has taken the line.
     pub fn warm_cache(&mut self, way: WayId, dpa: Dpa, changes: bool) -> bool {
         let media = self.ways[usize::from(way.0)].media;
         let device = self.behind[usize::from(media)].map(|device| &self.devices[usize::from(device)]);
@@ -110,7 +109,7 @@ impl<M> Fabric<M> {
 
 /// The way of a request through the cache.
 impl<M: Media> Fabric<M> {
-    /// A request has its entry of the device's queue: to the cache, or to the media.
+    /// Sends a request with an entry of the device's queue to the cache, or to the media if there is no cache.
     pub(super) fn hand_on<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         let device = &self.devices[usize::from(at)];
         match device.cache {
@@ -122,7 +121,7 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// A request has been looked up.
+    /// Handles a request that has been looked up.
     pub(super) fn looked_up<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         let Flight { dpa, kind, .. } = self.flights[key(tag)];
         let Cached { cache, .. } = &mut self.caches[usize::from(at)];
@@ -142,7 +141,7 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// The page is at this place of the cache's DRAM.
+    /// Sends a request to its page's place in the cache's DRAM.
     fn hit<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, place: u64, driver: &mut D) {
         let Cached { cache, dram, .. } = &self.caches[usize::from(at)];
         let (line, dram) = (cache.line, *dram);
@@ -171,7 +170,7 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// Asks the flash for a page.
+    /// Requests a page from the flash.
     fn fetch<D: Driver<Due>>(&mut self, now: Time, at: u16, page: u32, waiter: Option<(Tag, Time)>, driver: &mut D) {
         let Cached { cache, flash, .. } = &mut self.caches[usize::from(at)];
         cache.stats.fills.increment();
@@ -183,7 +182,7 @@ impl<M: Media> Fabric<M> {
         self.access(now, flash, dpa, AccessKind::Read, fill, driver);
     }
 
-    /// Fetches what the prefetcher wants after this page; the last entry is left for requests.
+    /// Fetches the pages that the prefetcher wants after this page. The last entry is left for requests.
     fn fetch_ahead<D: Driver<Due>>(&mut self, now: Time, at: u16, page: u32, driver: &mut D) {
         let Cached { cache, .. } = &mut self.caches[usize::from(at)];
         let mut pages = std::mem::take(&mut cache.ahead);
@@ -200,12 +199,12 @@ impl<M: Media> Fabric<M> {
         self.caches[usize::from(at)].cache.ahead = pages;
     }
 
-    /// An access of the cache's own, for a fill.
+    /// Sends an access of the cache's own, for a fill.
     fn access<D: Driver<Due>>(&mut self, now: Time, media: u16, dpa: Dpa, kind: AccessKind, fill: u32, driver: &mut D) {
         self.own(now, media, (dpa, kind), Owner::Cache(Tag(fill)), driver);
     }
 
-    /// An access of the device's own.
+    /// Sends an access of the device's own.
     fn own<D: Driver<Due>>(
         &mut self,
         now: Time,
@@ -214,14 +213,14 @@ impl<M: Media> Fabric<M> {
         owner: Owner,
         driver: &mut D,
     ) {
-        // Its way is never used: it goes back to its owner.
+        // The way is never used, because the access goes back to its owner.
         let own = Flight::new(dpa, kind, Extent::Line, owner, WayId(0), now);
         let tag = Tag(self.flights.insert(own).index());
         let (memory, mut outlet) = self.outlet(media, driver);
         memory.arrive(now, Access { dpa, kind, tag }, &mut outlet);
     }
 
-    /// A media has done what the cache asked of it for a fill.
+    /// Handles a cache's access for a fill that a media has finished.
     pub(super) fn cache_served<D: Driver<Due>>(
         &mut self,
         now: Time,
@@ -236,15 +235,15 @@ impl<M: Media> Fabric<M> {
         match (*flash == media, kind) {
             (true, AccessKind::Read) => self.filled(now, at, fill, driver),
             (true, AccessKind::Write) => self.release(now, at, fill, driver),
-            // A line of the log, for a page that has come: no page of a cache with a log is written back.
+            // This is a line of the log, for a page that has come. A cache with a log writes no page back.
             (false, AccessKind::Read) if cache.log.is_some() => {}
             (false, AccessKind::Read) => self.victim_read(now, at, fill, driver),
-            // A line of the page that has come is in the DRAM.
+            // This line of the page that has come is in the DRAM.
             (false, AccessKind::Write) => {}
         }
     }
 
-    /// The page has come: it takes its place, and who waits for it goes on.
+    /// Puts a page that has come into its place. Its waiters go on.
     fn filled<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         let Cached { cache, dram, .. } = &mut self.caches[usize::from(at)];
         let (lines, bytes, dram) = (cache.lines(), cache.line, *dram);
@@ -277,7 +276,7 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// A request whose page has come: a read has its line from the page, a write goes to the DRAM.
+    /// Serves a request whose page has come. A read takes its line from the page, and a write goes to the DRAM.
     fn serve<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, since: Time, place: u64, driver: &mut D) {
         let Cached { cache, dram, .. } = &mut self.caches[usize::from(at)];
         cache.stats.miss_latency.record(now - since);
@@ -291,7 +290,7 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// A line of the page that leaves was read; after the last one the flash takes the page.
+    /// Counts a line of the victim that was read. After the last line the flash takes the page.
     fn victim_read<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         let Cached { cache, flash, .. } = &mut self.caches[usize::from(at)];
         let fill = &mut cache.fills[Key::from_index(tag.0)];
@@ -305,7 +304,7 @@ impl<M: Media> Fabric<M> {
         self.access(now, flash, dpa, AccessKind::Write, tag.0, driver);
     }
 
-    /// The entry is free: misses that wait may have it.
+    /// Frees an entry and gives free entries to the waiting misses.
     fn release<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         self.caches[usize::from(at)].cache.fills.remove(Key::from_index(tag.0));
         loop {
@@ -316,7 +315,7 @@ impl<M: Media> Fabric<M> {
             let Some((waiter, since)) = cache.waiting.pop_front() else { return };
             let Flight { dpa, kind, .. } = self.flights[key(waiter)];
             let (page, changes) = (cache.page(dpa), kind == AccessKind::Write && cache.log.is_none());
-            // Its page may have come, or be on its way, for somebody else.
+            // The page may have come, or be on its way, for another request.
             if let Some(fill) = cache.coming.get(&page) {
                 cache.fills[Key::from_index(*fill)].waiters.push((waiter, since));
             } else if let Found::Hit { place, .. } = cache.directory.touch(page, changes) {

@@ -1,4 +1,4 @@
-//! The address map: which node a line's memory is of, and which way and device address lead to it.
+//! The address map: it gives the node of a line's memory, and the way and the device address that lead to it.
 //!
 //! ```text
 //!   line -> range -> node, offset -> HDM decoders -> way of the fabric, device address
@@ -13,7 +13,7 @@ use crate::cache::ClusterId;
 use crate::fabric::{HdmDecoders, WayId};
 use crate::request::NodeId;
 
-/// A stretch of host physical addresses and the node whose memory it is, as the SRAT table tells.
+/// A stretch of host physical addresses and its node, as the SRAT table gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddressRange {
     /// first byte
@@ -23,12 +23,12 @@ pub struct AddressRange {
     pub node: u16,
 }
 
-/// A range and where it begins in its node's memory.
+/// A range and its offset in its node's memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Mapped {
     range: AddressRange,
     offset: u64,
-    /// whose slices its lines stay in
+    /// cluster whose slices hold the range's lines
     pub cluster: Option<ClusterId>,
 }
 
@@ -38,18 +38,18 @@ impl Mapped {
     }
 }
 
-/// Which way leads to a place in a node's memory.
+/// How a place in a node's memory is decoded to a way.
 #[derive(Clone, Debug)]
 pub enum Decode {
-    /// the only one
+    /// the node has one way only
     One,
-    /// by offset in the node, as the machine file interleaves it
+    /// by offset in the node, with the machine file's interleave
     ByOffset(HdmDecoders),
-    /// by host physical address, as Linux committed it
+    /// by host physical address, with decoders that Linux committed
     Committed(HdmDecoders),
 }
 
-/// What leads to a node's memory.
+/// The ways to a node's memory.
 #[derive(Clone, Debug)]
 pub struct Behind {
     /// in the order of the node's devices
@@ -62,7 +62,7 @@ pub struct Behind {
 /// All ranges, by address.
 pub struct AddressMap {
     map: Vec<Mapped>,
-    /// by node
+    /// ways to each node's memory, by node
     behind: Vec<Behind>,
 }
 
@@ -96,7 +96,7 @@ impl AddressMap {
         self.map.iter().find(|m| line.get().wrapping_sub(m.range.start) < m.range.length)
     }
 
-    /// The way to a line's memory, and the address at its end.
+    /// The way to a line's memory, and the device address at its end.
     #[inline]
     pub fn locate(&self, line: Hpa) -> (WayId, Dpa) {
         let mapped = self.find(line).expect("requests are of lines with a memory");
@@ -117,7 +117,7 @@ impl AddressMap {
         &self.behind[usize::from(node.0)].ways
     }
 
-    /// The ranges, for people.
+    /// Text of the ranges, for error messages.
     #[must_use]
     pub fn ranges(&self) -> String {
         let show = |m: &Mapped| format!("node {} {:#x}+{:#x}", m.range.node, m.range.start, m.range.length);

@@ -1,11 +1,12 @@
-//! The home agent at its slice: an entry of the table of requests, the snoop filter, the LLC, and then the memory if it must be asked.
+//! The home agent at its slice: the table of requests, the snoop filter, the LLC, and the memory if the LLC has no
+//! copy.
 //!
 //! ```text
 //!   reach: table of requests -> look_up: snoop filter -> fetch: LLC --has it-----> answer.rs
 //!                                                                  --has it not--> to_memory.rs
 //! ```
 //!
-//! A write leaves its data with the home agent, which answers the core at once and then writes the line.
+//! A write leaves its data with the home agent. The home agent answers the core at once, and then writes the line.
 
 use cxlab_kernel::Time;
 
@@ -16,14 +17,15 @@ use crate::mem::Stage;
 use crate::request::{Op, Request, RequestKey};
 
 impl Home {
-    /// A request reaches its slice, or who had its line has been served.
+    /// A request reaches its slice. A request that waited for its line comes here again when it is its turn.
     pub(super) fn reach<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         let request = &mut self.requests[key];
         request.stamp(Stage::ToHome, now);
         if request.entered { self.look_up(now, key, around) } else { self.enter_table(now, key, around) }
     }
 
-    /// The request has its entry of the slice's table: it is looked up, or a line of the LLC leaves for its memory.
+    /// The request has its entry of the slice's table. The home agent looks its line up; a victim of the LLC leaves for
+    /// its memory.
     pub(super) fn entered<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         self.holds_entry(key);
         let request = &mut self.requests[key];
@@ -31,12 +33,12 @@ impl Home {
         if request.op == Op::WriteBack { self.leave(now, key, around) } else { self.look_up(now, key, around) }
     }
 
-    /// The LLC has the line, or its memory is asked, or written; `snooped` is when other cores have answered.
+    /// Gets the line from the LLC, or asks its memory, or writes it. `snooped` is when other cores have answered.
     pub(super) fn fetch<Q: Queue>(&mut self, now: Time, snooped: Time, key: RequestKey, queue: &mut Q) {
         let Request { op, line, slice, by, .. } = self.requests[key];
         let done = match op {
             Op::Load | Op::Own | Op::Walk | Op::Prefetch => self.look_up_llc(slice, line, by),
-            // Nothing of what the LLC has of it is worth anything.
+            // The new data replace the whole line, so the LLC's copy is worthless.
             Op::NonTemporal => {
                 self.llc.forget(slice, line);
                 false
@@ -60,9 +62,10 @@ impl Home {
         hit
     }
 
-    /// The request's memory is asked. What is written leaves its data in the entry and is done, if the home agent is its line's
-    /// own: it writes it. A line of the other socket is ordered by the home agent there, which has to say that it has it
-    /// (Loughlin et al., MOESI-prime, ISCA 2022: coherence among sockets is the home socket's).
+    /// Sends the request to its memory. The home agent of the line's own socket takes the data of a write into the
+    /// entry and answers at once. It writes the line afterwards. A line of the other socket is ordered by the home
+    /// agent there, so the core waits for its acknowledgement. Source: Loughlin et al., MOESI-prime, ISCA 2022:
+    /// coherence among sockets is the home socket's.
     fn ask_memory<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = &mut self.requests[key];
         let op = match request.op {
@@ -74,7 +77,7 @@ impl Home {
             Op::Directory => unreachable!("its memory's home agent sends this"),
         };
         let mut posted = Request::new(request.line, op, request.by, request.home(), now);
-        // The entry is its data's from here on.
+        // The entry now holds the data of the posted write.
         posted.entered = std::mem::take(&mut request.entered);
         if self.nodes[usize::from(posted.node.0)].socket == Socket::Other {
             posted.answers = Some(key);

@@ -1,4 +1,4 @@
-//! Back: the memory's answer, or that of the LLC, goes to the core, and the request is finished.
+//! The way back: the answer of the memory or of the LLC goes to the core, and the request is finished.
 
 use cxlab_kernel::Time;
 
@@ -7,7 +7,7 @@ use crate::mem::Stage;
 use crate::request::{Op, Request, RequestKey};
 
 impl Home {
-    /// The line, or the right to change it, goes from the home agent to the core.
+    /// Sends the line, or the right to change it, from the home agent to the core.
     pub(super) fn answer_core<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = &mut self.requests[key];
         let back = now + self.mesh.to_core(request.core(), request.slice);
@@ -24,7 +24,7 @@ impl Home {
         }
     }
 
-    /// From memory controller, root port or link at `at` to the home agent and the core.
+    /// Takes an answer from memory controller, root port or link at `at` to the home agent and the core.
     pub(super) fn go_home<Q: Queue>(&mut self, at: Time, key: RequestKey, queue: &mut Q) {
         let request = &mut self.requests[key];
         match request.op {
@@ -45,7 +45,7 @@ impl Home {
         }
     }
 
-    /// A request is back at its core: what it was, and from the address to now.
+    /// Finishes a request that is back at its core. Returns the request and its latency since the line was wanted.
     pub fn finish<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) -> (Request, Time) {
         let request = self.requests.remove(key);
         let latency = request.latency(now);

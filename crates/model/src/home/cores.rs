@@ -2,12 +2,12 @@
 
 use crate::request::CoreId;
 
-/// Up to 64 cores, a bit each.
+/// A set of up to 64 cores, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cores(u64);
 
 impl Cores {
-    /// As many as a set can tell apart.
+    /// Most cores that a set can tell apart.
     pub const MOST: u16 = 64;
 
     #[must_use]

@@ -1,4 +1,4 @@
-//! The snoop filter: the presence of every line that a core has, and the order of those who ask for one line.
+//! The snoop filter: the cores with a copy of each line, and the order of the requests for one line.
 
 use rustc_hash::FxHashMap;
 
@@ -6,40 +6,40 @@ use super::protocol::{Answer, Ask, Presence, answer};
 use crate::addr::Hpa;
 use crate::request::{CoreId, RequestKey};
 
-/// What the filter knows of a line.
+/// State of a line in the filter.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     presence: Presence,
-    /// who is being served
+    /// the core that is being served
     serving: Option<CoreId>,
-    /// a copy is on its way there
+    /// whether a copy is on its way to that core
     coming: bool,
-    /// who waits to be served, first and last; the links are in the requests
+    /// the first and the last waiting request; the links between are in the requests
     waiting: Option<(RequestKey, RequestKey)>,
 }
 
-/// What became of an ask.
+/// Result of asking the filter for a line.
 #[derive(Clone, Copy, Debug)]
 pub enum Asked {
     Answer(Answer),
-    /// the line is on its way to a core; the request is linked behind this one, or is the first
+    /// the line is on its way to a core; the request waits behind this one, or is the first to wait
     Behind(Option<RequestKey>),
 }
 
-/// Lines that cores have, or await.
+/// Lines that cores have or await.
 #[derive(Debug, Default)]
 pub struct SnoopFilter {
     lines: FxHashMap<Hpa, Known>,
 }
 
 impl SnoopFilter {
-    /// Room for so many lines before anything is allocated again.
+    /// A filter with room for `lines` lines before it allocates again.
     #[must_use]
     pub fn new(lines: usize) -> SnoopFilter {
         SnoopFilter { lines: FxHashMap::with_capacity_and_hasher(lines, rustc_hash::FxBuildHasher) }
     }
 
-    /// Ask for a line: the answer, which holds from now on, or to wait until who has it under way is served.
+    /// Asks for a line. Returns the answer, which holds from now on, or the place to wait while another core is served.
     pub fn ask(&mut self, line: Hpa, ask: Ask, asker: CoreId, key: RequestKey) -> Asked {
         let known = self.lines.entry(line).or_default();
         if known.serving.is_some() {
@@ -54,7 +54,7 @@ impl SnoopFilter {
         Asked::Answer(answer)
     }
 
-    /// Ask for a line that is there at once, as before time began.
+    /// Asks for a line that is there at once, as before the run began.
     pub fn claim(&mut self, line: Hpa, ask: Ask, asker: CoreId) -> Answer {
         let known = self.lines.entry(line).or_default();
         let answer = answer(known.presence, ask, asker);
@@ -62,7 +62,8 @@ impl SnoopFilter {
         answer
     }
 
-    /// The line is at its core: who waits for it now, first. `next` tells who waits behind a request.
+    /// The line is at its core. Returns the first request that waits for it. `next` gives the request behind another
+    /// one.
     pub fn served(&mut self, line: Hpa, next: impl Fn(RequestKey) -> Option<RequestKey>) -> Option<RequestKey> {
         let known = self.lines.get_mut(&line).expect("it was being served");
         known.serving = None;
@@ -76,7 +77,7 @@ impl SnoopFilter {
         Some(first)
     }
 
-    /// A copy has left a core's caches. What is on its way to that core will be there all the same.
+    /// A copy has left a core's caches. A copy on its way to that core stays known.
     pub fn left(&mut self, line: Hpa, core: CoreId) {
         let Some(known) = self.lines.get_mut(&line) else { return };
         if known.serving == Some(core) && known.coming {
@@ -88,13 +89,13 @@ impl SnoopFilter {
         }
     }
 
-    /// Who has the line.
+    /// Presence of the line.
     #[must_use]
     pub fn presence(&self, line: Hpa) -> Presence {
         self.lines.get(&line).map_or(Presence::Nobody, |known| known.presence)
     }
 
-    /// Lines known.
+    /// Number of lines that the filter knows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lines.len()

@@ -1,4 +1,4 @@
-//! From a core to its slice: a request is made, waits for its buffers, and leaves for the home agent.
+//! The way from a core to its slice: a request is made, waits for its buffers, and leaves for the home agent.
 
 use cxlab_kernel::Time;
 
@@ -10,10 +10,11 @@ use crate::mem::Stage;
 use crate::request::{HomeId, Op, Request, RequestKey};
 
 impl Home {
-    /// A line is wanted since `born`, its address is translated at `at`; it waits for a fill buffer.
+    /// Makes a request for a line that is wanted since `born`, and whose address is translated at `at`. The request
+    /// waits for a fill buffer.
     ///
     /// # Errors
-    /// `RUN003` where the line has no memory.
+    /// `RUN003` if the line has no memory.
     pub fn request(
         &mut self,
         by: Reference,
@@ -28,10 +29,10 @@ impl Home {
         Ok(self.requests.insert(request))
     }
 
-    /// Whose memory the line is in.
+    /// The node and the slice of the line's home agent.
     ///
     /// # Errors
-    /// `RUN003` where the line has no memory.
+    /// `RUN003` if the line has no memory.
     pub fn check(&self, line: Hpa) -> Result<HomeId, ModelError> {
         self.of(line).ok_or_else(|| ModelError::NoMemory {
             address: line.get(),
@@ -40,17 +41,17 @@ impl Home {
         })
     }
 
-    /// The request has its fill buffer and leaves the core.
+    /// Sends a request that has its fill buffer from the core.
     pub fn depart<Q: Queue>(&mut self, key: RequestKey, at: Time, queue: &mut Q) {
         let request = &mut self.requests[key];
-        // A buffer that came free while the address was still being made is not waited for.
+        // A buffer that came free before the address was known costs no wait.
         let at = at.max(request.last());
         request.stamp(Stage::FillBuffer, at);
         let to_home = self.mesh.to_home(request.core(), request.slice);
         queue.schedule(at + to_home, Event::Home(key));
     }
 
-    /// Whether the line should not be read ahead: it has no memory, or its slice's table has no free entry.
+    /// Whether a prefetch of the line is refused: the line has no memory, or its slice's table has no free entry.
     pub fn congested(&self, line: Hpa, at: Time) -> bool {
         self.of(line).is_none_or(|home| !self.tables.has_room(home.slice, at))
     }

@@ -1,4 +1,4 @@
-//! Lines of the LLC: which slice has one, what comes in, and what leaves for its memory.
+//! Lines of the LLC: the slice of each line, the lines that come in, and the victims that leave for their memory.
 
 use cxlab_kernel::Time;
 
@@ -9,14 +9,14 @@ use crate::fabric::WayId;
 use crate::request::{CoreId, HomeId, Op, Request};
 
 impl Home {
-    /// A line of `core` comes into the LLC; what leaves it changed goes to its memory.
+    /// Puts a line of `core` into the LLC. A changed victim goes to its memory.
     pub fn fill_llc<Q: Queue>(&mut self, victim: Victim, core: CoreId, at: Time, queue: &mut Q) {
         if let Some(line) = self.take_in(victim, core) {
             self.write_back(line, core, at, queue);
         }
     }
 
-    /// A changed line leaves the LLC for its memory, on account of `core`.
+    /// Writes a changed line of the LLC back to its memory, on account of `core`.
     pub(super) fn write_back<Q: Queue>(&mut self, line: Hpa, core: CoreId, at: Time, queue: &mut Q) {
         let home = self.of(line).expect("a cached line has a memory");
         let by = Reference::of_core(core, ReferenceKind::WriteBack);
@@ -24,14 +24,14 @@ impl Home {
         queue.schedule(at, Event::Evicted(key));
     }
 
-    /// A line that left the caches of `core` comes in: the changed line that has to leave for it.
+    /// Puts a line that left the caches of `core` into the LLC. Returns the changed line that has to leave for it.
     pub fn take_in(&mut self, victim: Victim, core: CoreId) -> Option<Hpa> {
         let slice = self.slice(victim.line);
         let leaving = self.llc.take_in(slice, victim, core)?;
         leaving.changed.then_some(leaving.line)
     }
 
-    /// Whose memory the line is in, and at which slice its home agent is.
+    /// The node of the line's memory, and the slice of its home agent.
     #[inline]
     #[must_use]
     pub fn of(&self, line: Hpa) -> Option<HomeId> {
@@ -39,7 +39,7 @@ impl Home {
         Some(HomeId { node: mapped.node(), slice: self.llc.slice(line, mapped.cluster) })
     }
 
-    /// The way to a line's memory, and the address at its end.
+    /// The way to a line's memory, and the device address at its end.
     #[must_use]
     pub fn way_of(&self, line: Hpa) -> (WayId, Dpa) {
         self.map.locate(line)
@@ -49,24 +49,24 @@ impl Home {
         self.of(line).expect("a cached line has a memory").slice
     }
 
-    /// Which set of which slice is the line's.
+    /// Number of the line's set in its slice.
     #[must_use]
     pub fn llc_set(&self, line: Hpa) -> usize {
         self.llc.set(self.slice(line), line)
     }
 
-    /// As a look-up that nobody counts: whether the LLC has the line.
+    /// Looks the line up without counting the look-up. Returns whether the LLC has the line.
     pub fn touch(&mut self, line: Hpa, by: Reference) -> bool {
         let slice = self.slice(line);
         self.llc.touch(slice, line, by)
     }
 
-    /// The line leaves the LLC: whether it was here and changed.
+    /// Removes the line from the LLC. Returns whether it was there and changed.
     pub fn forget(&mut self, home: HomeId, line: Hpa) -> bool {
         self.llc.forget(home.slice, line)
     }
 
-    /// The line's memory will know it: whether the LLC had it changed.
+    /// Marks the line as known to its memory. Returns whether the LLC had it changed.
     pub fn clean(&mut self, home: HomeId, line: Hpa) -> bool {
         self.llc.clean(home.slice, line)
     }

@@ -1,4 +1,4 @@
-//! The mesh: how far each core is from each slice of the LLC.
+//! The mesh: the distance of each core from each slice of the LLC.
 //!
 //! ```text
 //!   SNC-4 on 8 columns x 6 rows:   0 0 0 0 1 1 1 1     a core stands beside the slice of its number;
@@ -8,10 +8,10 @@
 //!                                  ...
 //! ```
 //!
-//! Host files give means over the slices of a core's own cluster (all slices where there are no clusters); a slice is
-//! nearer or farther than that mean by the stops between. So each core's own mean is the host file's value, and the
-//! lines that may be anywhere (CXL memory under SNC) pay for their way. Not modelled: which cores are cut off at the
-//! rim, contention of the rings, distances from a slice to a memory controller.
+//! Host files give means over the slices of a core's own cluster, or over all slices if there are no clusters. The
+//! stops between make a slice nearer or farther than that mean. So each core's own mean is the host file's value. Lines
+//! that may be in any slice (CXL memory under SNC) take longer on their way. Not modelled: which cores are cut off at
+//! the rim, contention of the rings, distances from a slice to a memory controller.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use super::MeshSpec;
 use crate::cache::{LlcSpec, SliceId};
 use crate::request::CoreId;
 
-/// What the mesh is laid out from.
+/// Parts that the mesh is laid out from.
 #[derive(Clone, Copy, Debug)]
 pub struct Floorplan<'a> {
     pub mesh: &'a MeshSpec,
@@ -33,18 +33,18 @@ pub struct Floorplan<'a> {
 }
 
 impl Floorplan<'_> {
-    /// From the home agent back to the core.
+    /// Time from the home agent back to the core.
     fn way_back(&self) -> Time {
         self.llc.latency.since(*self.mesh.to_home)
     }
 }
 
-/// Ways between cores and slices, derived once.
+/// Times between cores and slices, derived once.
 #[derive(Clone, Debug)]
 pub struct Mesh {
     slices: usize,
     cores: usize,
-    /// for each core and slice: from the address to a known LLC miss, and from there back
+    /// for each core and slice: time from the address to a known LLC miss, and from there back
     ways: Vec<(Time, Time)>,
 }
 
@@ -73,7 +73,7 @@ impl Mesh {
         Ok(Mesh { slices, cores, ways })
     }
 
-    /// From the address to a hit's data, mean over some slices.
+    /// Mean time over some slices, from the address to the data of a hit.
     pub fn mean_round_trip(&self, core: CoreId, slices: Range<u16>) -> Time {
         let count = slices.len() as u64;
         let sum: Time =
@@ -83,17 +83,17 @@ impl Mesh {
 
     #[inline]
     fn way(&self, core: CoreId, slice: SliceId) -> (Time, Time) {
-        // Two hardware threads of a core stand at one place.
+        // The two hardware threads of a core have the same place.
         self.ways[usize::from(core.0) % self.cores * self.slices + usize::from(slice.0)]
     }
 
-    /// From the address at a core to a known miss at the slice.
+    /// Time from the address at a core to a known miss at the slice.
     #[inline]
     pub fn to_home(&self, core: CoreId, slice: SliceId) -> Time {
         self.way(core, slice).0
     }
 
-    /// From the slice back to the core.
+    /// Time from the slice back to the core.
     #[inline]
     pub fn to_core(&self, core: CoreId, slice: SliceId) -> Time {
         self.way(core, slice).1
@@ -146,7 +146,7 @@ impl Grid {
         (corner.0 + inside % columns, corner.1 + inside / columns)
     }
 
-    /// One way [ps].
+    /// Time of one way between two slices [ps].
     fn hops_ps(&self, from: usize, to: usize) -> i64 {
         let (from, to) = (self.place(from), self.place(to));
         let way = self.across * from.0.abs_diff(to.0) as u64 + self.along * from.1.abs_diff(to.1) as u64;
@@ -173,9 +173,9 @@ mod tests {
                 let of_cluster = slices / clusters as u16;
                 let own = core * slices / cores / of_cluster * of_cluster;
                 let found = mean(&mesh, core, own..own + of_cluster);
-                // Each way's mean is cut to a picosecond.
+                // Each way's mean is rounded down to a picosecond.
                 assert!((found - spec.host.llc.latency.as_ns()).abs() < 0.003, "{machine} core {core}: {found}");
-                // Elsewhere is farther.
+                // Slices of other clusters are farther.
                 let all = mean(&mesh, core, 0..slices);
                 assert!(all - found > if clusters == 1 { -0.001 } else { 1.0 }, "{machine} core {core}: {all}");
             }
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_way_to_a_slice_is_its_stops() {
-        // Core 0 stands at the corner: slice 1 is a column farther than slice 0, one way.
+        // Core 0 is at the corner. Slice 1 is one column farther than slice 0, one way.
         let spec = MachineSpec::load("8468v-asic").unwrap();
         let mesh = Mesh::new(&spec.floorplan()).unwrap();
         let host = &spec.host;

@@ -1,62 +1,62 @@
-//! The protocol as a table: who has a line, what is asked, what follows.
+//! The protocol as a table: from the presence of a line and a request for it to the next presence and the answer.
 //!
-//! Source: Papamarcos and Patel, ISCA 1984 (MESI), DOI 10.1145/800015.808204; directory form as in Nagarajan, Sorin, Hill,
-//! Wood, A Primer on Memory Consistency and Cache Coherence, 2nd edition, 2020, table 8.4. A line that one core has is
-//! Exclusive or Modified there: the change is silent, so the home agent does not tell them apart.
+//! Source: Papamarcos and Patel, ISCA 1984 (MESI), DOI 10.1145/800015.808204. The directory form is that of Nagarajan,
+//! Sorin, Hill, Wood, A Primer on Memory Consistency and Cache Coherence, 2nd edition, 2020, table 8.4. A line that one
+//! core has is Exclusive or Modified there. The change is silent, so the home agent does not tell the two apart.
 
 use super::cores::Cores;
 use crate::cache::{LineState, Snoop};
 use crate::request::CoreId;
 
-/// Who has the line, as the home agent knows.
+/// The cores with a copy of a line, as the home agent knows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
     #[default]
     Nobody,
-    /// some may read it
+    /// these cores may read it
     Shared(Cores),
-    /// one may change it, and may have
+    /// this core may change it, and may have changed it
     Owned(CoreId),
 }
 
-/// What is asked of the home agent.
+/// A core's request to the home agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// to read the line
+    /// the core wants to read the line
     Read,
-    /// to change it
+    /// the core wants to change the line
     Own,
-    /// all of it is written past the caches
+    /// the core writes the whole line past the caches
     Overwrite,
-    /// no cache is to have it; its memory is to have its contents
+    /// the contents go to the memory, and no cache keeps a copy
     Flush,
-    /// its memory is to have its contents
+    /// the contents go to the memory
     Clean,
 }
 
-/// Where the line's contents come from.
+/// Source of the line's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// the LLC or the memory
     Home,
     /// another core's caches
     Cache(CoreId),
-    /// the asker has them, or brings them
+    /// the asker, which has the contents or brings them
     Asker,
 }
 
-/// What follows.
+/// Answer of the home agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub next: Presence,
-    /// who is snooped first, and what is left there
+    /// cores that are snooped first, and the state that their copies are left in
     pub snoop: (Cores, Snoop),
     pub source: Source,
-    /// what the asker may do with its copy; `None` where it gets none
+    /// rights of the asker to its copy; `None` if it gets no copy
     pub grant: Option<LineState>,
 }
 
-/// The table.
+/// Looks an answer up in the table.
 #[must_use]
 #[rustfmt::skip]
 pub fn answer(presence: Presence, ask: Ask, asker: CoreId) -> Answer {
@@ -76,7 +76,7 @@ pub fn answer(presence: Presence, ask: Ask, asker: CoreId) -> Answer {
         (Owned(o), Ask::Own) if o == asker    => row(Owned(asker),                     none,           Invalidate, Source::Asker,      Some(Modified)),
         (Owned(o), Ask::Read)                 => row(Shared(only(o).with(asker)),      only(o),        Share,      Source::Cache(o),   Some(LineState::Shared)),
         (Owned(o), Ask::Own)                  => row(Owned(asker),                     only(o),        Invalidate, Source::Cache(o),   Some(Modified)),
-        // What these find changed goes into the LLC, and from there to the memory.
+        // A changed copy that these find goes into the LLC, and from there to the memory.
         (Nobody, Ask::Flush)                  => row(Nobody,                           none,           Invalidate, Source::Home,       None),
         (Shared(s), Ask::Flush)               => row(Nobody,                           s,              Invalidate, Source::Home,       None),
         (Owned(o), Ask::Flush)                => row(Nobody,                           only(o),        Invalidate, Source::Home,       None),
@@ -89,7 +89,7 @@ pub fn answer(presence: Presence, ask: Ask, asker: CoreId) -> Answer {
 }
 
 impl Presence {
-    /// A core's copy has left its caches.
+    /// Presence after a core's copy has left its caches.
     #[must_use]
     pub fn without(self, core: CoreId) -> Presence {
         match self {

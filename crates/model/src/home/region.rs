@@ -1,4 +1,4 @@
-//! A CXL region as the guest's Linux committed it: which window of host physical addresses, over which devices.
+//! A CXL region as the guest's Linux committed it: its window of host physical addresses and its devices.
 //!
 //! The HDM decoders are programmed with the region's base, size, ways and granularity, in place of the machine file's
 //! interleave. Not modelled: a region that changes while the machine runs.
@@ -37,7 +37,7 @@ impl Region {
     /// Decoders of host physical addresses over devices that are all `expander`.
     ///
     /// # Errors
-    /// Says what a decoder cannot be.
+    /// Names the decoder property that is not valid.
     pub fn decoders(&self, expander: &ExpanderSpec) -> Result<HdmDecoders, String> {
         let source = "committed by the guest's Linux";
         let bytes = |value| Sourced::new(Bytes::new(value), source);

@@ -1,15 +1,17 @@
-//! The other socket's half of the home agents: the link there (UPI, xGMI), and what its home agent does before its memory.
+//! The other socket's half of the home agents: the link to it (UPI, xGMI), and the work of its home agent before its
+//! memory.
 //!
 //! ```text
 //!   home -> mesh -> [ out wire ] -> remote home: coherence check (DDR) | remote snoop filter entry (CXL) -> memory
 //!   home <- mesh <- [ back wire ] <----------------------------------------------------------------------------+
 //! ```
 //!
-//! The home agent of DDR keeps in the DRAM which lines another socket may own. A line that is read to be owned has
-//! come back changed the last time, which cleared its bits: they are set again with a write of the line, which the
-//! reader does not wait for. Lines that are only read keep their bits.
+//! The home agent of DDR notes in the DRAM, in bits beside each line, which lines another socket may own. A line that
+//! is read for ownership came back changed the last time, which cleared its bits. The home agent writes the line to set
+//! the bits again, and the reader does not wait for this write. Lines that are only read keep their bits.
 //!
-//! Not modelled: a cache of the directory, flow control of the link, traffic of other protocols, snoops that the other socket sends here.
+//! Not modelled: a cache of the directory, flow control of the link, traffic of other protocols, snoops from the other
+//! socket.
 
 use cxlab_kernel::{Bandwidth, Bytes, Credits, Grant, Server, Time, statistics};
 use schemars::JsonSchema;
@@ -20,7 +22,7 @@ use crate::fact::Sourced;
 use crate::mem::{AccessKind, Extent, Stage};
 use crate::request::{Op, Request, RequestKey};
 
-/// Where a node's memory is, seen from the cores.
+/// Socket of a node's memory, seen from the cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Socket {
@@ -49,8 +51,8 @@ pub struct SocketLinkSpec {
     pub mesh: Sourced<Time>,
     /// where the other socket's home agent notes that a line of its DDR is owned here
     pub directory: Sourced<Directory>,
-    /// at the other socket's home agent, before its DDR is read: directory and snoop filter, and for memory that
-    /// may be cached on both sockets the wait for the answer (MICRO'23 O1 to O3) [ns]
+    /// at the other socket's home agent, before its DDR is read: directory and snoop filter. Memory that may be cached
+    /// on both sockets also waits for the answer (MICRO'23 O1 to O3) [ns]
     pub coherence_check: Sourced<Time>,
     pub remote_snoop_filter: RemoteSnoopFilterSpec,
 }
@@ -65,7 +67,7 @@ pub enum Directory {
     OnDie,
 }
 
-/// What tracks accesses to the CXL memory of the other socket (EuroSys'24, 3.2 suspects it of the low bandwidth).
+/// A table of accesses to the CXL memory of the other socket. EuroSys'24, 3.2, suspects it of the low bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RemoteSnoopFilterSpec {
@@ -76,10 +78,10 @@ pub struct RemoteSnoopFilterSpec {
 }
 
 impl SocketLinkSpec {
-    /// How long a message of `bytes` keeps a direction busy.
+    /// Time for which a message of `bytes` keeps a direction busy.
     #[must_use]
     pub fn serialise(&self, bytes: Bytes) -> Time {
-        // Of all links together: their bandwidths add up.
+        // The bandwidths of all links add up.
         let one = bytes / *self.bandwidth;
         Time::from_ps(one.as_ps().div_ceil(u64::from(*self.links)))
     }
@@ -100,7 +102,7 @@ impl SocketLinkSpec {
 }
 
 statistics! {
-    /// What the link and the remote snoop filter tell.
+    /// Statistics of the link and the remote snoop filter.
     pub struct SocketLinkStats {
         out_messages: Counter [Requests] "messages to the other socket",
         back_messages: Counter [Requests] "messages from the other socket",
@@ -111,20 +113,20 @@ statistics! {
     }
 }
 
-/// Both wires and the remote snoop filter.
+/// The two wires of the link, and the remote snoop filter.
 pub struct SocketLink {
     out: Server,
     back: Server,
-    /// a message without and with data on a wire
+    /// time of a message without and with data on a wire
     request: Time,
     data: Time,
     flight: Time,
-    /// of the other socket, from the link to its memory and back
+    /// the other socket's mesh, from the link to its memory and back
     mesh: Time,
     directory: Directory,
-    /// before DDR of the other socket
+    /// latency before DDR of the other socket
     coherence_check: Time,
-    /// before CXL memory of the other socket
+    /// latency before CXL memory of the other socket
     look_up: Time,
     snoop_filter: Credits<RequestKey>,
     pub stats: SocketLinkStats,
@@ -147,7 +149,7 @@ impl SocketLink {
         }
     }
 
-    /// Send a message to the other socket at `now`: when it is there.
+    /// Sends a message to the other socket at `now`. Returns when it is there.
     pub fn send_out(&mut self, now: Time, data: bool) -> Time {
         let busy = if data { self.data } else { self.request };
         self.stats.out_messages.increment();
@@ -155,7 +157,7 @@ impl SocketLink {
         self.out.reserve(now, busy) + busy + self.flight
     }
 
-    /// Send a message back at `now`: when it is here.
+    /// Sends a message back at `now`. Returns when it is here.
     pub fn send_back(&mut self, now: Time, data: bool) -> Time {
         let busy = if data { self.data } else { self.request };
         self.stats.back_messages.increment();
@@ -169,7 +171,7 @@ impl Home {
         self.socket_link.as_mut().expect("a node of the other socket has a link")
     }
 
-    /// A request reaches the socket-to-socket link.
+    /// Sends a request over the socket-to-socket link.
     pub(super) fn cross<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let data = self.requests[key].op.is_write();
         let there = self.link().send_out(now, data);
@@ -179,7 +181,7 @@ impl Home {
         queue.schedule(there, Event::RemoteHome(key));
     }
 
-    /// A request reaches the other socket's home agent.
+    /// Handles a request that reaches the other socket's home agent.
     pub(super) fn remote_home<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let cxl = self.nodes[usize::from(self.requests[key].node.0)].cxl;
         let link = self.link();
@@ -194,7 +196,7 @@ impl Home {
         }
     }
 
-    /// The remote snoop filter has an entry for the request.
+    /// Sends on a request that has an entry of the remote snoop filter.
     fn tracked<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let link = self.link();
         let (known, there) = (now + link.look_up, now + link.look_up + link.mesh);
@@ -202,7 +204,8 @@ impl Home {
         queue.schedule(there, Event::Memory(key));
     }
 
-    /// The other socket's home agent has what is written, at `at`: back to whose core waits for that.
+    /// The other socket's home agent has the data of a write at `at`. An acknowledgement goes back to the core that
+    /// waits for it.
     fn acknowledge<Q: Queue>(&mut self, at: Time, key: RequestKey, queue: &mut Q) {
         let Some(asker) = self.requests[key].answers.take() else { return };
         let crossed = self.requests[key].last();
@@ -212,7 +215,7 @@ impl Home {
         queue.schedule(at, Event::CrossBack(asker));
     }
 
-    /// The other socket's memory has answered.
+    /// Handles an answer of the other socket's memory.
     pub(super) fn remote_answered<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         let Request { op, node, .. } = self.requests[key];
         if op == Op::Directory {
@@ -232,7 +235,7 @@ impl Home {
         }
     }
 
-    /// The line that `key` reads to own goes back into its memory with its directory bits set.
+    /// Writes the line that `key` reads for ownership back into its memory, with its directory bits set.
     fn note_owner<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         let request = &self.requests[key];
         let note = Request::new(request.line, Op::Directory, request.by, request.home(), now);
@@ -240,7 +243,7 @@ impl Home {
         self.access_memory(now, note, AccessKind::Write, Extent::Line, around);
     }
 
-    /// An answer reaches the socket-to-socket link.
+    /// Sends an answer back over the socket-to-socket link.
     pub(super) fn cross_back<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let data = self.requests[key].op.brings_line();
         let here = self.link().send_back(now, data);

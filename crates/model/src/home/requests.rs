@@ -1,4 +1,5 @@
-//! The tables of requests: a slice's home agent has an entry for each line that it works on, from the look-up to the end.
+//! The tables of requests: a slice's home agent has an entry for each line that it works on, from the look-up to the
+//! end.
 //!
 //! ```text
 //!   to the slice -> [entry | waits for its turn] -> snoop filter, LLC tags -> [memory] -> at the core: the entry is free
@@ -6,12 +7,13 @@
 //!   LLC's victim -> [entry | waits] -----------------------------------------> memory has it: the entry is free
 //! ```
 //!
-//! A hit of the LLC holds its entry too, until the core has the line. Lines of all memories share a slice's table. A
-//! prefetch is refused while its slice has no free entry. If a table is full, the cores take turns (an assumption: a mesh
-//! arbitrates among its sources, and none of Intel's documents says how). Source: Intel, Sapphire Rapids uncore performance monitoring, CHA:
-//! each CHA has a table of requests (TOR), which holds pending hits and misses, of DDR and of CXL memory, and the write-backs
-//! of cores (TOR_INSERTS.IA_WBMTOI, IA_WBEFTOE). Not modelled: a victim of L2 takes its entry when it leaves its core, not
-//! when it is at the slice; a request for a line that is being served waits with its entry, not before it.
+//! A hit of the LLC also holds its entry until the core has the line. Lines of all memories share a slice's table. A
+//! prefetch is refused while its slice has no free entry. If a table is full, the cores take turns. This is an
+//! assumption: a mesh arbitrates among its sources, and none of Intel's documents says how. Source: Intel, Sapphire
+//! Rapids uncore performance monitoring, CHA. Each CHA has a table of requests (TOR), which holds pending hits and
+//! misses, of DDR and of CXL memory. It also holds the write-backs of cores (TOR_INSERTS.IA_WBMTOI, IA_WBEFTOE). Not
+//! modelled: a victim of L2 takes its entry when it leaves its core, not when it is at the slice. A request for a line
+//! that is being served waits with its entry, not before it.
 
 use cxlab_kernel::{Entries, Time, Turns};
 
@@ -20,18 +22,18 @@ use crate::addr::Hpa;
 use crate::cache::SliceId;
 use crate::request::{CoreId, Request, RequestKey};
 
-/// What a node's requests have of all tables; L2's victims are not counted.
+/// Entries of all tables for a node's requests. Victims of L2 are not counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Occupancy {
-    /// entries that they hold
+    /// entries held
     pub held: u32,
-    /// requests that wait for one
+    /// requests that wait for an entry
     pub waiting: usize,
-    /// requests that found none, since the beginning
+    /// requests that found no free entry, since the beginning
     pub full_events: u64,
 }
 
-/// Who waits for an entry.
+/// A waiter for an entry.
 #[derive(Clone, Copy, Debug)]
 enum Waiting {
     Request(RequestKey),
@@ -39,15 +41,15 @@ enum Waiting {
     Victim(Pull),
 }
 
-/// A victim of L2 and its way.
+/// A victim of L2 and its round trips.
 #[derive(Clone, Copy, Debug)]
 struct Pull {
     core: CoreId,
-    /// from its core to its slice and back, twice: the request and the pull, the data and the word that the slice has them
+    /// two round trips between its core and its slice: the request and the pull, then the data and the acknowledgement
     takes: Time,
 }
 
-/// The table of a slice, and who waits for an entry.
+/// The table of a slice, and the waiters for an entry.
 struct Table {
     entries: Entries,
     waiting: Turns<Waiting>,
@@ -59,7 +61,8 @@ impl Table {
         self.waiting.is_empty() && self.entries.has_free(at)
     }
 
-    /// Take an entry for what is ready at `at`, or wait for one among those of its core: since when it has it.
+    /// Takes an entry for a request that is ready at `at`. Returns when the entry is taken. Without a free entry the
+    /// request waits among those of its core.
     #[inline]
     fn take(&mut self, at: Time, core: CoreId, waiter: Waiting) -> Option<Time> {
         let since = if self.waiting.is_empty() { self.entries.take(at) } else { None };
@@ -69,7 +72,8 @@ impl Table {
         since
     }
 
-    /// Whose turn it is, with the entry that is free first, and since when.
+    /// Gives the entry that is free first to the next waiter. Returns the waiter and the time at which the entry is
+    /// free.
     fn serve(&mut self) -> Option<(Waiting, Time)> {
         if self.waiting.is_empty() {
             return None;
@@ -91,18 +95,18 @@ impl Tables {
         Tables { slices: (0..slices).map(table).collect(), nodes: vec![Occupancy::default(); nodes].into() }
     }
 
-    /// Whether a slice has a free entry: a prefetch is refused if it has none.
+    /// Whether a slice has a free entry. A prefetch is refused without one.
     #[inline]
     pub fn has_room(&self, slice: SliceId, at: Time) -> bool {
         self.slices[usize::from(slice.0)].has_room(at)
     }
 
-    /// What each node's requests have.
+    /// Entries that each node's requests hold or wait for.
     pub fn nodes(&self) -> impl Iterator<Item = Occupancy> {
         self.nodes.iter().copied()
     }
 
-    /// Take an entry at `now`, or wait for one: since when it is the request's.
+    /// Takes an entry at `now`. Returns when the request has it; `None` if the request waits.
     #[inline]
     fn take(&mut self, now: Time, key: RequestKey, request: &Request) -> Option<Time> {
         let node = &mut self.nodes[usize::from(request.node.0)];
@@ -117,7 +121,7 @@ impl Tables {
 }
 
 impl Home {
-    /// A request is at its slice, or a line leaves the LLC: take an entry, or wait for one.
+    /// Takes an entry for a request at its slice or for a victim of the LLC, or lets it wait for one.
     pub(super) fn enter_table<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         match self.tables.take(now, key, &self.requests[key]) {
             Some(at) if at == now => self.entered(now, key, around),
@@ -126,13 +130,13 @@ impl Home {
         }
     }
 
-    /// Who waited has an entry.
+    /// A request that waited has an entry.
     pub(super) fn entered_late<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         self.tables.nodes[usize::from(self.requests[key].node.0)].waiting -= 1;
         self.entered(now, key, around);
     }
 
-    /// A request holds an entry.
+    /// Counts an entry that a request holds.
     #[inline]
     pub(super) fn holds_entry(&mut self, key: RequestKey) {
         let request = &mut self.requests[key];
@@ -140,7 +144,7 @@ impl Home {
         self.tables.nodes[usize::from(request.node.0)].held += 1;
     }
 
-    /// An entry is free: the next ones have it.
+    /// Frees an entry and gives free entries to the next waiters.
     pub(super) fn give_back_entry<Q: Queue>(&mut self, now: Time, request: &Request, queue: &mut Q) {
         self.tables.nodes[usize::from(request.node.0)].held -= 1;
         let table = &mut self.tables.slices[usize::from(request.slice.0)];
@@ -157,7 +161,8 @@ impl Home {
         }
     }
 
-    /// A victim of `core` leaves for its slice: when it is pulled; `None` if it waits, and [`Event::Pulled`] says so.
+    /// A victim of `core` leaves for its slice. Returns when it is pulled; `None` if it waits for an entry, and
+    /// [`Event::Pulled`] follows.
     pub fn pull(&mut self, core: CoreId, line: Hpa, at: Time) -> Option<Time> {
         let slice = self.slice(line);
         let round_trip = self.mesh.to_home(core, slice) + self.mesh.to_core(core, slice);
@@ -168,7 +173,7 @@ impl Home {
         Some(at + takes)
     }
 
-    /// What a home agent wrote is in its memory.
+    /// The data of a home agent's write are in the memory.
     pub(super) fn written<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = self.requests.remove(key);
         self.give_back_entry(now, &request, queue);

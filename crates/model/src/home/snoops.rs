@@ -1,4 +1,4 @@
-//! Snoops: the messages that the home agent sends to other cores before a core gets a line.
+//! Snoops: messages of the home agent to other cores, before a core gets a line.
 //!
 //! ```text
 //!   its entry -> snoop filter --nobody else--> LLC or memory
@@ -7,7 +7,7 @@
 //!                    '--it is on its way to a core---> wait, Home(key) again when it is there
 //! ```
 //!
-//! Caches change at the moment of the look-up; the time of the messages is the asker's latency.
+//! Caches change at the moment of the look-up. The time of the messages is part of the asker's latency.
 
 use cxlab_kernel::Time;
 
@@ -17,7 +17,7 @@ use crate::cache::{LineState, SliceId, Snoop, Victim};
 use crate::request::{CoreId, Op, RequestKey};
 
 impl Home {
-    /// A request has an entry of its home agent.
+    /// Looks up the line of a request that has its entry.
     pub(super) fn look_up<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         let request = &mut self.requests[key];
         let (line, core, slice) = (request.line, request.core(), request.slice);
@@ -40,21 +40,22 @@ impl Home {
         let snooped = now + self.snoop_time(slice, answer.snoop.0);
         match answer.source {
             Source::Home => self.fetch(now, snooped, key, around),
-            // It brings the contents.
+            // The asker brings the contents.
             Source::Asker if ask == Ask::Overwrite => self.fetch(now, snooped, key, around),
             Source::Asker | Source::Cache(_) => self.answer_core(snooped, key, around),
         }
     }
 
-    /// From the home agent to the farthest of the cores, and its look-up; the answer goes straight to the asker.
+    /// Time from the home agent to the farthest of the cores, with its look-up. The answer goes straight to the asker.
     fn snoop_time(&self, slice: SliceId, cores: Cores) -> Time {
         let ways = cores.map(|core| self.mesh.to_core(core, slice) + self.snooped);
         ways.max().unwrap_or(Time::ZERO)
     }
 
-    /// The cores' copies are what the answer leaves of them. A changed one goes to the LLC, but for who asks to change it. So
-    /// does a line that a second core reads, changed or not, for the third (Arm DynamIQ Shared Unit, Technical Reference
-    /// Manual, "L3 cache allocation policy": inclusive for shared lines; Intel and AMD print no rule).
+    /// Leaves the cores' copies in the state of the answer. A changed copy goes to the LLC, unless the asker wants to
+    /// change the line. A line that a second core reads also goes to the LLC, changed or not, so that a third core
+    /// finds it there. Source: Arm DynamIQ Shared Unit, Technical Reference Manual, "L3 cache allocation policy":
+    /// inclusive for shared lines. Intel and AMD print no rule.
     fn snoop<A: Around>(&mut self, line: Hpa, answer: Answer, ask: Ask, now: Time, around: &mut A) {
         let (snooped, left) = answer.snoop;
         for core in snooped {
@@ -65,7 +66,8 @@ impl Home {
         }
     }
 
-    /// A core has a line as if it had asked before time began; `now` is when its memory hears of what another had changed.
+    /// Gives a core a line as if it had asked before the run began. At `now` the memory hears of another core's
+    /// changes.
     pub fn claim<A: Around>(&mut self, line: Hpa, core: CoreId, store: bool, now: Time, around: &mut A) -> LineState {
         let ask = if store { Ask::Own } else { Ask::Read };
         let Some(filter) = &mut self.filter else {
@@ -76,7 +78,7 @@ impl Home {
         answer.grant.expect("a core that reads or owns gets its copy")
     }
 
-    /// A line is at its core: the next who asked for it is looked up.
+    /// A line is at its core. The next request for it is looked up.
     pub(super) fn served<Q: Queue>(&mut self, now: Time, line: Hpa, queue: &mut Q) {
         let Some(filter) = &mut self.filter else { return };
         let requests = &mut self.requests;
@@ -86,7 +88,7 @@ impl Home {
         }
     }
 
-    /// Who has a line, as the filter knows; `None` without a filter.
+    /// Presence of a line in the filter; `None` without a filter.
     #[must_use]
     pub fn presence(&self, line: Hpa) -> Option<Presence> {
         self.filter.as_ref().map(|filter| filter.presence(line))
@@ -98,7 +100,7 @@ impl Home {
         self.filter.as_ref().map(SnoopFilter::len)
     }
 
-    /// A copy has left a core's caches.
+    /// Tells the filter that a copy has left a core's caches.
     #[inline]
     pub fn left(&mut self, line: Hpa, core: CoreId) {
         if let Some(filter) = &mut self.filter {
@@ -112,7 +114,7 @@ fn ask_of(op: Op) -> Ask {
         Op::Load | Op::Walk | Op::Prefetch => Ask::Read,
         Op::Own => Ask::Own,
         Op::NonTemporal => Ask::Overwrite,
-        // A part of a line is merged with what its owner had.
+        // A part of a line is merged with the owner's contents.
         Op::NonTemporalPart | Op::Flush => Ask::Flush,
         Op::Clean => Ask::Clean,
         Op::WriteBack | Op::PartialWrite | Op::Directory => unreachable!("home agents send these"),

@@ -1,4 +1,4 @@
-//! What a host file says of the mesh and of the home agents.
+//! The keys of a host file for the mesh and the home agents.
 
 use cxlab_kernel::Time;
 use schemars::JsonSchema;
@@ -18,8 +18,8 @@ pub struct HomeSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeshSpec {
-    /// from the address to a known LLC miss: L1 and L2 look-up, mesh, slice; the rest of the LLC's latency is
-    /// the way back; both are means as the LLC's latency is
+    /// from the address to a known LLC miss: L1 and L2 look-up, mesh, slice. The rest of the LLC's latency is the way
+    /// back; both are means as the LLC's latency is
     pub to_home: Sourced<Time>,
     /// stops of the mesh that hold slices
     pub columns: Sourced<u32>,

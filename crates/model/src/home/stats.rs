@@ -1,4 +1,4 @@
-//! What the home agents count of each node's memory.
+//! The home agents' counts for each node's memory.
 
 use cxlab_kernel::{Time, statistics};
 
@@ -6,7 +6,7 @@ use crate::mem::Stage;
 use crate::request::{Op, Request};
 
 statistics! {
-    /// What a node's memory has done for the cores.
+    /// Work of a node's memory for the cores.
     pub struct NodeStats {
         loads: Counter [Lines] "lines read for loads",
         stores: Counter [Lines] "lines read for stores, to own them",
@@ -19,14 +19,14 @@ statistics! {
 }
 
 impl NodeStats {
-    /// Lines read for whatever reason.
+    /// Lines read for any reason.
     #[must_use]
     pub fn lines_read(&self) -> u64 {
         self.loads.get() + self.stores.get() + self.walk_reads.get() + self.prefetches.get() + self.partial_writes.get()
     }
 }
 
-/// For each stage, the time that loads spent there.
+/// Time that loads spent in each stage.
 pub type StageTimes = [Time; Stage::ALL.len()];
 
 /// A node's counts.
@@ -37,7 +37,7 @@ pub struct NodeCounts {
 }
 
 impl NodeCounts {
-    /// A line has been read for a core.
+    /// Counts a line that has been read for a core.
     pub fn served(&mut self, request: &Request, latency: Time) {
         match request.op {
             Op::Load => {
@@ -53,7 +53,7 @@ impl NodeCounts {
         }
     }
 
-    /// A request reaches the memory: count what writes to it.
+    /// Counts a request that writes to the memory.
     pub fn written(&mut self, op: Op) {
         if op.is_write() {
             self.stats.write_backs.increment();

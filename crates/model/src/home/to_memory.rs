@@ -7,7 +7,7 @@ use crate::mem::{Access, AccessKind, Extent, Stage, Tag};
 use crate::request::{Op, RequestKey};
 
 impl Home {
-    /// A request leaves for its memory.
+    /// Sends a request to its memory.
     pub(super) fn leave<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = &mut self.requests[key];
         request.to_memory = true;
@@ -15,7 +15,7 @@ impl Home {
         queue.schedule(now + self.to_memory, if away { Event::Cross(key) } else { Event::Memory(key) });
     }
 
-    /// A request reaches its memory controller or root port.
+    /// Handles a request that reaches its memory controller or root port.
     pub(super) fn arrive<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         let request = &mut self.requests[key];
         let node = &mut self.nodes[usize::from(request.node.0)];
@@ -27,7 +27,7 @@ impl Home {
         self.access_memory(now, key, kind, extent, around);
     }
 
-    /// An access of the request's line enters the fabric.
+    /// Sends an access of the request's line into the fabric.
     pub(super) fn access_memory<A: Around>(
         &mut self,
         now: Time,

@@ -1,4 +1,5 @@
-//! Checks: what a machine's parts do goes to checkers that share no code with them, in a run that asks for it.
+//! Checks: a run that asks for them gives the actions of a machine's parts to checkers that share no code with these
+//! parts.
 //!
 //! ```text
 //!   before each event: lines that something has happened to --> Coherence     clocks of queue and cores --> Clock
@@ -7,7 +8,7 @@
 //!   at the end, when all that was under way is done: nothing is left over
 //! ```
 //!
-//! `crates/model/src/check` and the checkers of the media say what each of them sees, and what it cannot see.
+//! `crates/model/src/check` and the checkers of the media say what each checker sees, and what it cannot see.
 
 use cxlab_kernel::Time;
 
@@ -24,18 +25,18 @@ use crate::media::{Memory, flash};
 use crate::request::{CoreId, NodeId};
 use crate::translation::PageId;
 
-/// Events between two looks at the logs: they grow by a few entries an event.
+/// Events between two looks at the logs. The logs grow by a few entries an event.
 const LOGS_EVERY: u64 = 1 << 10;
-/// Events of lines between two walks over all private caches: a walk compares as many lines, about.
+/// Events of lines between two walks over all private caches. A walk compares about as many lines.
 const WALK_EVERY: u64 = 1 << 16;
-/// Lines that wait to be compared while nothing but warming happens.
+/// Most lines that wait to be compared while only warming happens.
 const MOST_WAITING: usize = 1 << 10;
 
 /// The checkers of a machine.
 pub(super) struct Checks {
     media: Vec<Medium>,
     links: Links,
-    /// of each link, towards the device and towards the host: when messages were ready
+    /// for each link, towards the device and towards the host: times at which messages were ready
     wires: Vec<[Clock; 2]>,
     coherence: Coherence,
     walked_at: u64,
@@ -71,7 +72,7 @@ impl Medium {
         }
     }
 
-    /// Take what the memory has written down.
+    /// Takes the entries of the memory's log.
     fn take(&mut self, memory: &mut Memory) -> Result<(), Broken> {
         match (self, memory) {
             (Medium::Dram { name, channels, clock }, Memory::Detailed(memory)) => {
@@ -100,7 +101,7 @@ impl Medium {
         Ok(())
     }
 
-    /// Nothing comes any more.
+    /// Ends the log and adds the counts to `checked`.
     fn finish(self, checked: &mut Checked) -> Result<(), Broken> {
         match self {
             Medium::Coarse => {}
@@ -150,7 +151,7 @@ impl Checks {
         Checks { media, links, wires, coherence, walked_at: 0, queue, cores, events: 0, broken: None }
     }
 
-    /// Look before an event happens.
+    /// Looks at the machine before an event happens.
     fn look(&mut self, now: Time, shared: &mut Shared, cores: &[Core]) -> Result<(), Broken> {
         self.events += 1;
         self.clocks(now, cores)?;
@@ -173,7 +174,7 @@ impl Checks {
         Ok(())
     }
 
-    /// Compare the lines that something has happened to.
+    /// Compares the lines that have had an event.
     fn lines(&mut self, now: Time, shared: &mut Shared, cores: &[Core]) -> Result<(), Broken> {
         let mut lines = shared.touched.take().unwrap_or_default();
         let mut copies = Vec::new();
@@ -189,7 +190,7 @@ impl Checks {
         Ok(())
     }
 
-    /// Compare every line of every private cache.
+    /// Compares every line of every private cache.
     fn walk(&mut self, now: Time, shared: &Shared, cores: &[Core], at_rest: Option<usize>) -> Result<(), Broken> {
         let copies = (0..).zip(cores).flat_map(|(number, core)| {
             let core_id = CoreId(number);
@@ -201,7 +202,7 @@ impl Checks {
         self.coherence.walk(now, copies, |line| known(&shared.home, line), at_rest)
     }
 
-    /// Take what media and links have written down.
+    /// Takes the entries of the logs of media and links.
     fn logs(&mut self, now: Time, shared: &mut Shared) -> Result<(), Broken> {
         let fabric = &mut shared.fabric;
         for (medium, memory) in self.media.iter_mut().zip(fabric.all_media()) {
@@ -218,12 +219,12 @@ impl Checks {
         self.links.slots(now, &fabric.slots())
     }
 
-    /// All that was under way is done.
+    /// Checks the machine when nothing is under way any more.
     fn at_rest(&mut self, now: Time, shared: &mut Shared, cores: &[Core]) -> Result<(), Broken> {
         self.clocks(now, cores)?;
         self.lines(now, shared, cores)?;
         self.logs(now, shared)?;
-        // What comes back later than the last event is credits.
+        // Only credits come back later than the last event.
         self.links.settle(Time::MAX)?;
         self.links.at_rest(now)?;
         let left = shared.home.requests().count();
@@ -268,7 +269,7 @@ fn error(broken: Broken) -> ModelError {
 }
 
 impl Machine {
-    /// Check what the parts do from here on: before anything has happened.
+    /// Begins to check the parts. Nothing may have happened before.
     pub fn keep_checks(&mut self) {
         let names = (0..).map(NodeId).zip(self.spec.nodes.iter().map(|node| node.name.clone())).collect::<Vec<_>>();
         self.shared.touched = Some(Vec::new());
@@ -277,7 +278,7 @@ impl Machine {
         self.watched = true;
     }
 
-    /// Look at what has happened before the next event.
+    /// Looks at the machine before the next event.
     pub(super) fn check(&mut self, now: Time, event: Event) -> Result<(), ModelError> {
         let Some(checks) = &mut self.checks else { return Ok(()) };
         if let Some(broken) = checks.broken.take() {
@@ -300,7 +301,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Warming has changed who has a line.
+    /// Compares lines whose copies warming has changed, if many wait.
     pub(super) fn check_warmed(&mut self) {
         let Some(checks) = &mut self.checks else { return };
         if self.shared.touched.as_ref().is_some_and(|lines| lines.len() >= MOST_WAITING) {
@@ -310,7 +311,7 @@ impl Machine {
         }
     }
 
-    /// Counts of the wires are about to begin anew.
+    /// Takes the logs before the counts of the wires begin anew.
     pub(super) fn check_before_clear(&mut self, now: Time) {
         if let Some(checks) = &mut self.checks {
             let broken = checks.logs(now.min(self.shared.queue.now()), &mut self.shared).err();
@@ -318,22 +319,22 @@ impl Machine {
         }
     }
 
-    /// Counts of the wires have begun anew.
+    /// Notes that the counts of the wires have begun anew.
     pub(super) fn check_after_clear(&mut self) {
         if let Some(checks) = &mut self.checks {
             checks.links.count_from(&self.shared.fabric.slots());
         }
     }
 
-    /// The tables have replaced these pages.
+    /// Notes that the tables have replaced these pages.
     pub(super) fn check_replaced(&mut self, pages: &[PageId]) {
         if self.checks.is_some() {
             self.cores.iter_mut().for_each(|core| core.pages_replaced(pages));
         }
     }
 
-    /// Let all end that is under way, and check that nothing is left over. What was checked, if anything was; the machine's results are
-    /// no longer those of the run.
+    /// Lets everything under way end, and checks that nothing is left over. Returns the counts of the checks, if the
+    /// run was checked. Afterwards the machine's results are no longer those of the run.
     ///
     /// # Errors
     /// `RUN008` names the first rule that was broken.

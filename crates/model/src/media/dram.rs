@@ -1,4 +1,4 @@
-//! Memory behind one home: lines go in, and come out when its banks and buses allow.
+//! Memory behind one home agent or device: it serves lines as its banks and buses allow.
 //!
 //! ```text
 //!              channel map        one of
@@ -46,7 +46,7 @@ pub use shape::{BankIndex, Shape};
 pub use standard::{Dram, Organisation, Part, part_names};
 pub use timing::{SameBankRefresh, SameBankRefreshSpec, Timing, TimingSpec};
 
-/// What one channel (in the detailed model: one sub-channel) tells.
+/// Statistics of one channel. In the detailed model, one sub-channel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChannelStats {
     pub channel: u32,

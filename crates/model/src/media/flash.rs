@@ -6,10 +6,10 @@
 //!     done <---- controller +-------------- [ ...
 //! ```
 //!
-//! An access is to a unit of the translation layer, as a device cache before it has lines. A write is done when it is in the
-//! write buffer, which the drive's capacitors keep.
+//! An access is to a unit of the translation layer, just as a device cache before the flash has lines. A write is done
+//! when it is in the write buffer. The drive's capacitors keep the buffer.
 //!
-//! Not modelled: what is listed in `die.rs` and `ftl.rs`; the power that dies draw together; errors of the cells.
+//! Not modelled: the gaps that `die.rs` and `ftl.rs` list; the power that dies draw together; errors of the cells.
 
 pub mod checker;
 mod collector;
@@ -50,13 +50,13 @@ pub struct FlashSpec {
     pub channels: Sourced<u32>,
     /// dies of a channel
     pub dies: Sourced<u32>,
-    /// bytes of the cells beyond what the host sees, as a share of the latter
+    /// bytes of the cells that the host does not see, as a share of those that it sees
     pub over_provisioning: Sourced<f64>,
-    /// which block is erased next
+    /// rule that chooses the block to erase next
     pub collector: Sourced<Collector>,
     /// erased blocks of a die below which garbage collection works
     pub free_blocks: Sourced<u32>,
-    /// what the drive holds when a run begins
+    /// state of the drive when a run begins
     pub precondition: Sourced<Precondition>,
     /// translation, error correction and firmware, for each request [ns]
     pub controller_latency: Sourced<Time>,
@@ -66,7 +66,7 @@ impl FlashSpec {
     /// The shape of a drive that shows the host `capacity` in units of `unit`.
     ///
     /// # Errors
-    /// [`FlashError`] names the parameter that cannot be, and what is valid.
+    /// [`FlashError`] names the invalid parameter and the valid values.
     pub fn geometry(&self, capacity: Bytes, unit: Bytes) -> Result<Geometry, FlashError> {
         let geometry = Geometry::new(self, capacity, unit)?;
         if !(2..=geometry.spare() - 3).contains(&*self.free_blocks) {
@@ -92,7 +92,7 @@ impl Flash {
     /// A drive that shows the host `capacity` in units of `unit`.
     ///
     /// # Errors
-    /// [`FlashError`] names the parameter that cannot be, and what is valid.
+    /// [`FlashError`] names the invalid parameter and the valid values.
     pub fn new(spec: &FlashSpec, capacity: Bytes, unit: Bytes) -> Result<Flash, FlashError> {
         let (geometry, free_blocks) = (spec.geometry(capacity, unit)?, *spec.free_blocks);
         let part = spec.part.part();
@@ -120,13 +120,13 @@ impl Flash {
         &self.stats
     }
 
-    /// Let statistics begin here.
+    /// Starts all statistics again at zero.
     pub fn clear_stats(&mut self) {
         self.stats = FlashStats::default();
         self.buses.iter_mut().for_each(Server::clear_busy);
     }
 
-    /// What the drive has counted over `elapsed`.
+    /// Statistics of the drive over `elapsed`.
     #[must_use]
     pub fn report(&self, elapsed: Time) -> Vec<Entry> {
         let wear = self.dies.iter().map(|die| die.ftl.wear());
@@ -135,24 +135,24 @@ impl Flash {
         self.stats.report(wear, busy / elapsed.as_seconds() / self.buses.len() as f64)
     }
 
-    /// Write down each operation from here on.
+    /// Begins to log each operation.
     pub fn begin_log(&mut self) {
         self.log = Some(Vec::new());
     }
 
-    /// The operations since the log began, or was last taken.
+    /// Takes the operations since the log began, or since it was last taken.
     pub fn take_log(&mut self) -> Vec<Operation> {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// A checker of the log, which begins before the first operation.
+    /// A checker of the log. The log must begin before the first operation.
     #[must_use]
     pub fn checker(&self) -> checker::Checker {
         let full = self.dies.first().map_or(0, |die| die.ftl.full_blocks());
         checker::Checker::new(self.geometry.stripes, full)
     }
 
-    /// A die, and what it needs of the drive.
+    /// A die, with the parts of the drive that it needs.
     fn die(&mut self, number: u32) -> (&mut Die, Drive<'_>) {
         let Flash { geometry, times, dies, buses, stats, log } = self;
         let bus = &mut buses[geometry.channel(number) as usize];
@@ -161,7 +161,7 @@ impl Flash {
 }
 
 impl Media for Flash {
-    /// An access is to the whole unit that the address is in.
+    /// Serves an access to the whole unit that contains the address.
     fn arrive<D: Driver>(&mut self, now: Time, access: Access, driver: &mut D) {
         let Access { dpa, kind, tag } = access;
         let (number, unit) = self.geometry.locate(dpa.get() / self.geometry.unit_bytes);

@@ -3,7 +3,7 @@
 //! ```text
 //!   fast tier below its mark --oldest inactive page--> slow tier --full?--> SSD
 //! ```
-//! Source: Linux, mm/vmscan.c (demote_folio_list); TPP (Maruf et al., ASPLOS 2023) for reclaim that is decoupled from
+//! Source: Linux, mm/vmscan.c (demote_folio_list). TPP (Maruf et al., ASPLOS 2023) for reclaim that is decoupled from
 //! allocation: the policy says where it starts and where it stops.
 
 use std::collections::VecDeque;

@@ -3,8 +3,8 @@
 //! ```text
 //!   fault on a swapped page -> command -> [ channel, first free ] -> frame -> mapped
 //! ```
-//! Not modelled: read-ahead, the DMA's lines on the memory channels, write-back before a frame is free (the write
-//! takes a channel's time; the frame is free at once, as with a swap cache that is clean).
+//! Not modelled: read-ahead, the DMA's lines on the memory channels, write-back before a frame is free. The write takes
+//! a channel's time, but the frame is free at once, as with a swap cache that is clean.
 
 use std::collections::VecDeque;
 

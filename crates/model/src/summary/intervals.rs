@@ -91,8 +91,9 @@ fn interval(estimate: f64, others: &[f64]) -> Option<(f64, f64)> {
     Some(((estimate - reach(least)).max(0.0), estimate - reach(-least)))
 }
 
-/// Degrees of freedom of the spread. A variance whose own variance is 2 / f of its square has f of them (Satterthwaite); that of
-/// n values of kurtosis k is (k - 1) / n of it (Cochran 2.15), so f = 2 n / (k - 1), at most one less than the windows that tell.
+/// Degrees of freedom of the spread. A variance whose own variance is 2 / f of its square has f of them
+/// (Satterthwaite). The variance of n values of kurtosis k has (k - 1) / n (Cochran 2.15), so f = 2 n / (k - 1). It is
+/// at most one less than the number of windows that tell.
 fn freedom(telling: f64, others: &[f64]) -> f64 {
     let kurtosis = moment(others, 4) / moment(others, 2).powi(2);
     let of_spread = 2.0 * others.len() as f64 / (kurtosis - 1.0);
@@ -100,8 +101,8 @@ fn freedom(telling: f64, others: &[f64]) -> f64 {
     if of_spread.is_finite() { of_spread.clamp(1.0, (telling - 1.0).max(1.0)) } else { telling - 1.0 }
 }
 
-/// How far the mean of `count` values of this skewness is from the truth, where that of values without any is as far as
-/// `deviation` [standard deviations]: the inverse of Hall's transformation.
+/// Distance of the mean of `count` values of this skewness from the truth [standard deviations]. Without skewness the
+/// mean would be `deviation` away. This is the inverse of Hall's transformation.
 fn skewed(deviation: f64, skewness: f64, count: f64) -> f64 {
     // No number where nothing varies.
     if skewness.is_nan() || skewness.abs() < 1e-6 {

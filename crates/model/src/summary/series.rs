@@ -18,8 +18,8 @@ pub struct Series {
     step: Time,
     next: Time,
     times: Vec<Time>,
-    /// a column for the instructions and one for the time in which cores were busy, then for each node loads, the time of
-    /// these, bytes read, bytes written; since the beginning
+    /// columns of counts since the beginning: one for the instructions, and one for the time in which cores were busy.
+    /// Then for each node: loads, their time, bytes read, bytes written
     columns: Vec<Vec<u64>>,
     names: Vec<String>,
 }

@@ -52,8 +52,8 @@ pub struct Warming {
     /// and where they all are on their schedule
     axis: Axis,
     pace: Pace,
-    /// of this phase of warming: instructions, and as many as there were when the timers were last looked at; of several
-    /// vCPUs, the time that had passed then [ps]
+    /// instructions of this phase of warming, and as many as there were when the timers were last looked at. With
+    /// several vCPUs, the second is the time that had passed then [ps]
     instructions: u64,
     looked: u64,
     /// idle, and all time without instructions [ps]

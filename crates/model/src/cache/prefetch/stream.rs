@@ -6,31 +6,31 @@
 //!                                                           and to the end of the page
 //! ```
 //!
-//! Source: Intel 64 and IA-32 optimization manual (248966), "Data Prefetch to the L2 and Last Level Caches". It has
-//! 32 streams, one forward or backward stream a 4 KiB page. Every look-up of L2 makes two requests, up to 20 lines
-//! ahead, always within the page. Not modelled: lines far ahead that come to the LLC alone; the manual prints no
-//! threshold for that.
+//! Source: Intel 64 and IA-32 optimization manual (248966), "Data Prefetch to the L2 and Last Level Caches". It has 32
+//! streams, one forward or backward stream a 4 KiB page. Every look-up of L2 makes two requests, up to 20 lines ahead,
+//! always within the page. Not modelled: lines far ahead that come to the LLC alone, because the manual prints no
+//! threshold for them.
 
 use super::Wanted;
 use crate::addr::{Hpa, LINES_PER_PAGE};
 
-/// Accesses in a row before a stream is believed.
+/// Accesses in a row that confirm a stream.
 const CONFIRMED: u32 = 2;
-/// Lines that a stream asks for when L2 is looked up.
+/// Lines that a stream requests when L2 is looked up.
 const AT_ONCE: u32 = 2;
-/// An out-of-order core skips and repeats lines of a stream within this [lines].
+/// Distance within which an out-of-order core skips and repeats lines of a stream [lines].
 const REACH: u64 = 4;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {
-    /// line number of the access that is farthest
+    /// line number of the farthest access
     last: u64,
-    /// lines asked for beyond `last`
+    /// lines requested beyond `last`
     ahead: u32,
     downwards: bool,
-    /// accesses that went on in its direction
+    /// accesses that continued in the stream's direction
     confirmed: u32,
-    /// for the oldest to make room [accesses]
+    /// number of the last access; the stream with the smallest makes room [accesses]
     used: u64,
 }
 
@@ -38,7 +38,7 @@ struct Stream {
 #[derive(Clone, Debug)]
 pub struct Streams {
     table: Box<[Stream]>,
-    /// the one that was advanced last
+    /// place of the stream that was advanced last
     current: usize,
     distance: u32,
     accesses: u64,
@@ -49,7 +49,7 @@ impl Streams {
         Streams { table: vec![Stream::default(); streams].into(), current: 0, distance, accesses: 0 }
     }
 
-    /// L2 is looked up for a line: the lines ahead of it.
+    /// Shows the streams a look-up of L2 for a line. Returns the lines ahead of it.
     pub fn looked_up(&mut self, line: Hpa) -> Wanted {
         let number = line.line_number();
         self.accesses += 1;
@@ -69,7 +69,7 @@ impl Streams {
             return Wanted::default();
         }
         if steps > REACH || stream.confirmed == 0 || stream.downwards != downwards {
-            // One that goes on is not turned by a straggler.
+            // A late access does not turn a confirmed stream.
             if stream.confirmed < CONFIRMED {
                 let confirmed = u32::from(steps <= REACH);
                 *stream = Stream { last: number, downwards, confirmed, used: accesses, ahead: 0 };
@@ -85,7 +85,7 @@ impl Streams {
         self.run_ahead()
     }
 
-    /// The next lines, up to the distance and the end of the page, for the stream that was advanced last.
+    /// The next lines of the stream that was advanced last, up to the distance and to the end of the page.
     fn run_ahead(&mut self) -> Wanted {
         let stream = &mut self.table[self.current];
         let inside = stream.last % LINES_PER_PAGE;
@@ -115,12 +115,12 @@ mod tests {
         let mut streams = Streams::new(32, 20);
         let mut access = |number: u64| lines(streams.looked_up(Hpa::new(number * 64)));
         assert!(access(1024).is_empty() && access(1025).is_empty());
-        // A lookup comes a line on and asks for two: the distance grows by one, from 2 to 20.
+        // Each look-up is one line farther and requests two lines, so the distance grows by one, from 2 to 20.
         for lookup in 0..=18 {
             assert_eq!(access(1026 + lookup), [1027 + 2 * lookup, 1028 + 2 * lookup]);
         }
         assert_eq!(access(1045), [1065]);
-        // A repeated and a late access ask for nothing; two at once for two.
+        // A repeated or a late access requests nothing. An access two lines on requests two lines.
         assert!(access(1045).is_empty() && access(1044).is_empty());
         assert_eq!(access(1047), [1066, 1067]);
     }
@@ -153,7 +153,7 @@ mod tests {
         let mut random = cxlab_kernel::Stream::new(1, "walk");
         let asked: usize =
             (0..10_000).map(|_| lines(streams.looked_up(Hpa::new(random.below(1 << 24) * 64))).len()).sum();
-        // Three of 32 followed lines meet within 4 lines of 2^24 by chance: nearly never.
+        // Three of 32 followed lines, drawn from 2^24, are nearly never within 4 lines of each other.
         assert!(asked < 100, "{asked}");
     }
 }

@@ -9,20 +9,20 @@ use crate::addr::Hpa;
 
 /// Longest stride [lines]: 2 KiB.
 const LONGEST: i64 = 32;
-/// Equal steps before a stride is believed.
+/// Equal steps that confirm a stride.
 const CONFIRMED: u8 = 2;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// which instruction
+    /// place of the load instruction
     place: u64,
     last: u64,
-    /// lines from one load to the next
+    /// distance from one load to the next [lines]
     stride: i64,
     confirmed: u8,
 }
 
-/// Load instructions, by their low bits.
+/// Load instructions, by the low bits of their place.
 #[derive(Clone, Debug)]
 pub struct Strides {
     table: Box<[Seen]>,
@@ -53,7 +53,7 @@ impl Strides {
             return Wanted::default();
         }
         seen.confirmed = seen.confirmed.saturating_add(1);
-        // Lines in a row are the streamer's.
+        // The streamer serves lines in a row.
         if seen.confirmed < CONFIRMED || stride.abs() > LONGEST || stride.abs() == 1 {
             return Wanted::default();
         }

@@ -1,4 +1,4 @@
-//! The directory of a device cache: which pages of the flash it holds, and where.
+//! The directory of a device cache: the pages of the flash that the cache holds, and their places.
 //!
 //! ```text
 //!   page --index--> set [ way | way | ... ] --> place in the cache's DRAM
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::line::Line;
 use super::policy::{CachePolicy, Set};
 
-/// How a page's set is found.
+/// The rule that gives a page its set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Index {
@@ -20,20 +20,20 @@ pub enum Index {
     Hashed,
 }
 
-/// What a cache holds when a run begins.
+/// Contents of a cache when a run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
     /// nothing
     Empty,
-    /// what is asked of it first: a page that finds a way which was never used has been there since before the run
+    /// the first pages that are asked for: a page that finds a never-used way counts as there since before the run
     Warm,
 }
 
-/// Where a page is, or that it is nowhere.
+/// Result of looking for a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// place in the cache, and whether a prefetch had brought it for this
+    /// place in the cache, and whether this is the first use of a prefetched page
     Hit {
         place: u64,
         ahead: bool,
@@ -41,7 +41,7 @@ pub enum Found {
     Miss,
 }
 
-/// A page that has come.
+/// A page that has come, with the page that left for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inserted {
     pub place: u64,
@@ -59,7 +59,7 @@ pub struct Directory {
     start: Start,
     sets: u64,
     ways: usize,
-    /// words that the policy has for each set
+    /// number of words that the policy has for each set
     words_each: usize,
     lines: Vec<Line>,
     words: Vec<u32>,
@@ -78,7 +78,8 @@ impl Directory {
         let set = match self.index {
             Index::Modulo => u64::from(page) % self.sets,
             Index::Hashed => {
-                // Knuth vol. 3, 6.4: the upper bits of a product depend on all bits of its factors; then Lemire's range.
+                // Knuth vol. 3, 6.4: the upper bits of a product depend on all bits of its factors. Then comes Lemire's
+                // range.
                 let mixed = u64::from(page).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
                 ((u128::from(mixed) * u128::from(self.sets)) >> 64) as u64
@@ -87,7 +88,7 @@ impl Directory {
         set as usize
     }
 
-    /// The page is used: where it is, if it is there.
+    /// Uses the page. Returns where it is, if it is there.
     pub fn touch(&mut self, page: u32, changes: bool) -> Found {
         let first = self.set(page) * self.ways;
         let lines = &self.lines[first..first + self.ways];
@@ -104,7 +105,7 @@ impl Directory {
         Found::Miss
     }
 
-    /// Where the page is, if it is there; nothing remembers the question.
+    /// Place of the page, if it is there. The directory does not count this as a use.
     #[must_use]
     pub fn place(&self, page: u32) -> Option<u64> {
         let first = self.set(page) * self.ways;
@@ -112,7 +113,7 @@ impl Directory {
         Some((first + way) as u64)
     }
 
-    /// The page comes; another one may have to leave.
+    /// Inserts a page. Another page may have to leave.
     pub fn insert(&mut self, page: u32, changed: bool, ahead: bool) -> Inserted {
         let set = self.set(page);
         let first = set * self.ways;

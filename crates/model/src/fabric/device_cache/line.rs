@@ -1,12 +1,12 @@
-//! A line of the directory: the page that it holds, and whether it is newer than the flash.
+//! A line of the directory: the page that it holds, and whether that page is newer than the flash.
 
-/// Changed, prefetched and page + 1 in a word; 0 holds nothing.
+/// The changed bit, the prefetched bit and page + 1 in one word. The word 0 holds nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line(u32);
 
 const CHANGED: u32 = 1 << 31;
 const AHEAD: u32 = 1 << 30;
-/// Pages that a directory can name.
+/// Most pages that a directory can name.
 pub const MOST_PAGES: u64 = AHEAD as u64 - 1;
 
 impl Line {
@@ -23,12 +23,12 @@ impl Line {
         self.0 & CHANGED != 0
     }
 
-    /// Whether a prefetch brought it and nobody has used it yet.
+    /// Whether a prefetch brought the page, and no request has used it yet.
     pub fn is_ahead(self) -> bool {
         self.0 & AHEAD != 0
     }
 
-    /// It was used, and perhaps changed.
+    /// Notes a use of the page, which may have changed it.
     pub fn touch(&mut self, changes: bool) {
         self.0 = (self.0 & !AHEAD) | if changes { CHANGED } else { 0 };
     }

@@ -8,8 +8,9 @@
 //!   compaction, of each page:  cache or flash -> merge buffer <- its lines in the log;  merge buffer -> flash
 //! ```
 //!
-//! With a log no page of the cache is newer than the flash and the log together, so pages leave without being written back.
-//! A page that is being compacted is fetched by nobody else: it could be older than the log that has just been emptied.
+//! With a log, no page of the cache is newer than the flash and the log together. So pages leave without being written
+//! back. While a page is compacted, no request fetches it. The fetched page could be older than the log that has just
+//! been emptied.
 
 use cxlab_kernel::{Key, Time};
 
@@ -26,7 +27,7 @@ impl<M: Media> Fabric<M> {
         self.caches[usize::from(at)].cache.log.as_mut().expect("only a cache with a log asks for it")
     }
 
-    /// A read has not found its page: what the log says comes after its own look-up.
+    /// Asks the log for a read whose page is not in the cache. The answer comes after the log's own look-up.
     pub(super) fn ask_log<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         let after = self.log(at).look_up_after;
         if after == Time::ZERO {
@@ -35,12 +36,12 @@ impl<M: Media> Fabric<M> {
         driver.wake(now + after, Due::At(Station::DeviceCache(at), Wake::Back(tag)));
     }
 
-    /// The index of the log has answered.
+    /// Handles the answer of the log's index.
     pub(in crate::fabric) fn indexed<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         let Flight { dpa, kind, .. } = self.flights[key(tag)];
         let Cached { cache, dram, .. } = &mut self.caches[usize::from(at)];
         let (page, line, dram) = (cache.page(dpa), line_of(cache, dpa), *dram);
-        // The page may have come while the index was asked.
+        // The page may have come during the look-up of the index.
         if let Found::Hit { place, .. } = cache.directory.touch(page, false) {
             cache.stats.hits.increment();
             return self.present(now, at, tag, place, driver);
@@ -60,7 +61,7 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// The page of a request is at this place of the cache's DRAM.
+    /// Serves a request whose page is at this place of the cache's DRAM.
     pub(super) fn present<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, place: u64, driver: &mut D) {
         let logs = self.caches[usize::from(at)].cache.log.is_some();
         if logs && self.flights[key(tag)].kind == AccessKind::Write {
@@ -70,7 +71,7 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// A write goes to the log, after those that wait for room.
+    /// Writes to the log, after the writes that wait for room.
     pub(super) fn write_to_log<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         let log = self.log(at);
         if !log.writers.is_empty() || !log.has_room() {
@@ -80,7 +81,7 @@ impl<M: Media> Fabric<M> {
         self.compact(now, at, driver);
     }
 
-    /// There is room for a write.
+    /// Appends a write, for which there is room.
     fn append<D: Driver<Due>>(&mut self, now: Time, at: u16, tag: Tag, driver: &mut D) {
         let Flight { dpa, extent, .. } = self.flights[key(tag)];
         let Cached { cache, dram, .. } = &self.caches[usize::from(at)];
@@ -88,7 +89,7 @@ impl<M: Media> Fabric<M> {
         let in_page = cache.directory.place(page).map(|place| Dpa::new(place * bytes + dpa.get() % bytes));
         let old = in_page.or_else(|| self.log(at).find(page, line));
         if extent == Extent::Part && old.is_none() {
-            // What it leaves of its line is in the flash alone.
+            // The rest of the line is only in the flash.
             return self.miss(now, at, tag, page, driver);
         }
         let slot = self.log(at).append(now, page, line);
@@ -102,12 +103,12 @@ impl<M: Media> Fabric<M> {
             _ => self.store(now, dram, tag, driver),
         }
         if let Some(in_page) = in_page {
-            // Nobody waits for the page's own copy.
+            // No request waits for the write to the page's own copy.
             self.access(now, dram, in_page, AccessKind::Write, tag.0, driver);
         }
     }
 
-    /// A request's page is being compacted: it waits, or has its line from the merge buffer.
+    /// Serves a request whose page is being compacted. It waits, or takes its line from the merge buffer.
     pub(super) fn wait_for_merge<D: Driver<Due>>(
         &mut self,
         now: Time,
@@ -143,7 +144,7 @@ impl<M: Media> Fabric<M> {
 
 /// Compaction.
 impl<M: Media> Fabric<M> {
-    /// Begins as many pages as the merge buffer has places for.
+    /// Begins to compact as many pages as the merge buffer has places for.
     fn compact<D: Driver<Due>>(&mut self, now: Time, at: u16, driver: &mut D) {
         while let Some(page) = self.log(at).next_page() {
             let Cached { cache, flash, .. } = &mut self.caches[usize::from(at)];
@@ -164,7 +165,7 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// Reads a page from the cache, which has each newest line, into the merge buffer.
+    /// Reads a page from the cache, which has its newest lines, into the merge buffer.
     fn read_page<D: Driver<Due>>(&mut self, now: Time, at: u16, merge: u32, place: u64, driver: &mut D) {
         let Cached { cache, dram, .. } = &mut self.caches[usize::from(at)];
         let (lines, bytes, dram) = (cache.lines(), cache.line, *dram);
@@ -176,7 +177,8 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// A page has come into the cache: the lines of the log are read for it, and compaction may have waited for it.
+    /// Reads the lines of the log for a page that has come into the cache. Compaction of the page may also have waited
+    /// for it.
     pub(super) fn filled_with_log<D: Driver<Due>>(
         &mut self,
         now: Time,
@@ -197,7 +199,7 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// A media has done what compaction asked of it for a page.
+    /// Handles compaction's access for a page that a media has finished.
     pub(in crate::fabric) fn log_served<D: Driver<Due>>(
         &mut self,
         now: Time,
@@ -231,7 +233,7 @@ impl<M: Media> Fabric<M> {
         }
     }
 
-    /// The page is whole in the merge buffer: reads have their lines, and the page goes to the flash.
+    /// Handles a page that is whole in the merge buffer. Reads take their lines, and the page goes to the flash.
     fn merged<D: Driver<Due>>(&mut self, now: Time, at: u16, merge: Tag, driver: &mut D) {
         let Cached { cache: DeviceCache { log, line, .. }, flash, .. } = &mut self.caches[usize::from(at)];
         let entry = &mut log.as_mut().expect("it has a log").merges[Key::from_index(merge.0)];
@@ -246,7 +248,7 @@ impl<M: Media> Fabric<M> {
         self.own(now, flash, (dpa, AccessKind::Write), Owner::Log(merge), driver);
     }
 
-    /// The flash has taken over a page: what waited for it is looked up anew, and writers may have room.
+    /// Handles a page that the flash has taken. Its waiters are looked up anew, and writers may have room.
     fn taken<D: Driver<Due>>(&mut self, now: Time, at: u16, merge: Tag, driver: &mut D) {
         let log = self.log(at);
         let Merge { page, waiters, .. } = log.merges.remove(Key::from_index(merge.0));
@@ -268,7 +270,7 @@ impl<M: Media> Fabric<M> {
     }
 }
 
-/// Which line of its page an address is in.
+/// Number of an address's line in its page.
 pub(super) fn line_of(cache: &DeviceCache, dpa: Dpa) -> u16 {
     (dpa.get() % cache.line / LINE_BYTES) as u16
 }

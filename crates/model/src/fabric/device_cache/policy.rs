@@ -1,10 +1,10 @@
-//! Replacement in a device cache: which line of a set leaves. A policy is a file of `policy/`.
+//! Replacement in a device cache: it chooses the line of a set that leaves. A policy is a file of `policy/`.
 //!
 //! ```text
 //!   hit:  Directory -- set, way --> used            miss:  Directory -- set, page --> way that the page takes
 //! ```
 //!
-//! A policy remembers in words beside its set, which are 0 before the set's first line.
+//! A policy keeps its state in words beside its set. The words are 0 before the set's first line.
 
 mod cflru;
 mod clock;
@@ -57,7 +57,7 @@ impl Set<'_> {
         self.lines.len()
     }
 
-    /// A way that holds nothing.
+    /// The first empty way.
     pub fn empty(&self) -> Option<usize> {
         self.lines.iter().position(|line| line.page().is_none())
     }
@@ -74,7 +74,7 @@ impl CachePolicy {
         CachePolicy::Cflru,
     ];
 
-    /// Words that it needs for a set.
+    /// Number of words that the policy needs for a set.
     pub(super) fn words(self, ways: usize) -> usize {
         match self {
             CachePolicy::Lru => lru::words(ways),
@@ -87,7 +87,7 @@ impl CachePolicy {
         }
     }
 
-    /// The line in `way` was used.
+    /// Notes a use of the line in `way`.
     pub(super) fn used(self, set: &mut Set<'_>, way: usize) {
         match self {
             CachePolicy::Lru => lru::used(set, way),
@@ -100,7 +100,7 @@ impl CachePolicy {
         }
     }
 
-    /// The way that a new page takes: an empty one, or that of the line which leaves.
+    /// Chooses the way for a new page: an empty way, or the way of the line that leaves.
     pub(super) fn admit(self, set: &mut Set<'_>, page: u32) -> usize {
         match self {
             CachePolicy::Lru => lru::admit(set),
@@ -114,7 +114,7 @@ impl CachePolicy {
     }
 }
 
-/// The way with the least of `key` among those for which `of` holds; the first of equals.
+/// The way with the least `key` among those for which `of` holds. Among equals it is the first.
 fn least(ways: usize, of: impl Fn(usize) -> bool, key: impl Fn(usize) -> (u32, u32)) -> Option<usize> {
     (0..ways).filter(|way| of(*way)).min_by_key(|way| key(*way))
 }

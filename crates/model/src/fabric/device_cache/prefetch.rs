@@ -1,4 +1,5 @@
-//! Prefetching in a device cache: which page is fetched before it is asked for. A prefetcher is a file of `prefetch/`.
+//! Prefetching in a device cache: it chooses pages that are fetched before a request needs them. A prefetcher is a file
+//! of `prefetch/`.
 
 mod best_offset;
 mod next;
@@ -71,7 +72,7 @@ impl JsonSchema for CachePrefetch {
     }
 }
 
-/// A prefetcher and what it remembers.
+/// A prefetcher with its state.
 #[derive(Clone, Debug)]
 pub enum Prefetcher {
     None,
@@ -88,7 +89,8 @@ impl Prefetcher {
         }
     }
 
-    /// A page missed, or was used for the first time after a prefetch: the pages to fetch, in their order.
+    /// Tells the prefetcher that a page missed, or was used for the first time after a prefetch. Adds the pages to
+    /// fetch, in order.
     pub fn asked(&mut self, page: u32, fetch: &mut Vec<u32>) {
         match self {
             Prefetcher::None => {}
@@ -97,7 +99,7 @@ impl Prefetcher {
         }
     }
 
-    /// A page has come from the flash, asked for or ahead.
+    /// Tells the prefetcher that a page has come from the flash, for a request or ahead.
     pub fn filled(&mut self, page: u32, ahead: bool) {
         if let Prefetcher::BestOffset(state) = self {
             state.filled(page, ahead);

@@ -1,4 +1,4 @@
-//! The state of a device cache: its directory, the fills under way and who waits for them.
+//! The state of a device cache: its directory, the fills under way, and their waiters.
 
 use std::collections::VecDeque;
 
@@ -34,9 +34,9 @@ pub struct DeviceCacheSpec {
     pub mshrs: Sourced<u32>,
     /// look-up of a request in the directory [ns]
     pub look_up: Sourced<Time>,
-    /// what the cache holds when a run begins
+    /// contents of the cache when a run begins
     pub start: Sourced<Start>,
-    /// a log of written lines beside the pages; none where it is not given: a write of a page that is not there fetches it
+    /// a log of written lines beside the pages; without it, a write to a page that is not there fetches the page
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_log: Option<WriteLogSpec>,
 }
@@ -45,7 +45,7 @@ impl DeviceCacheSpec {
     /// Whether a device of this capacity can have the cache.
     ///
     /// # Errors
-    /// The first rule that is broken, with what is valid.
+    /// The first rule that is broken, with the valid values.
     pub fn check(&self, device: Bytes) -> Result<(), CxlError> {
         not_zero(&[("cache.ways", *self.ways), ("cache.mshrs", *self.mshrs)])?;
         let wrong = |key, value: String, valid| Err(CxlError::DeviceCache { key, value, valid });
@@ -68,7 +68,7 @@ impl DeviceCacheSpec {
 }
 
 statistics! {
-    /// A device cache.
+    /// Statistics of a device cache.
     pub struct DeviceCacheStats {
         hits: Counter [Requests] "requests whose page was there",
         misses: Counter [Requests] "requests that made their page come",
@@ -90,11 +90,11 @@ pub struct Fill {
     pub page: u32,
     pub since: Time,
     pub ahead: bool,
-    /// requests, and since when they wait
+    /// requests with the times at which their waits began
     pub waiters: Vec<(Tag, Time)>,
     /// the page that leaves and has to be written back
     pub victim: Option<u32>,
-    /// lines of it that are still to be read
+    /// number of the victim's lines that are still to be read
     pub left: u32,
 }
 
@@ -105,15 +105,15 @@ pub struct DeviceCache {
     pub look_up: Time,
     pub directory: Directory,
     pub fills: Slab<Fill>,
-    /// the fill that brings a page
+    /// the fill that brings each page, by page
     pub coming: FxHashMap<u32, u32>,
     pub mshrs: usize,
-    /// misses that wait for an entry, and since when
+    /// misses that wait for an entry, with the times at which their waits began
     pub waiting: VecDeque<(Tag, Time)>,
     pub prefetcher: Prefetcher,
-    /// pages to fetch ahead: kept here so that none is allocated for each miss
+    /// pages to fetch ahead; the allocation is reused for each miss
     pub ahead: Vec<u32>,
-    /// pages of the device
+    /// number of pages of the device
     pub pages: u64,
     pub log: Option<Box<WriteLog>>,
     pub stats: DeviceCacheStats,
@@ -140,7 +140,7 @@ impl DeviceCache {
         }
     }
 
-    /// Let counts begin here.
+    /// Starts all counts again at zero.
     pub fn clear_stats(&mut self) {
         self.stats = DeviceCacheStats::default();
         if let Some(log) = &mut self.log {
@@ -148,7 +148,7 @@ impl DeviceCache {
         }
     }
 
-    /// The page of an address of the device.
+    /// Page of an address of the device.
     pub fn page(&self, dpa: Dpa) -> u32 {
         (dpa.get() / self.line) as u32
     }
@@ -158,7 +158,7 @@ impl DeviceCache {
         self.log.as_ref().is_some_and(|log| log.merging.contains_key(&page))
     }
 
-    /// Lines of 64 B in a page.
+    /// Number of lines of 64 B in a page.
     pub fn lines(&self) -> u32 {
         (self.line / LINE_BYTES) as u32
     }

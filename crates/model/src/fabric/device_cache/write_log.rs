@@ -1,4 +1,5 @@
-//! The write log of a device cache: written lines, appended to DRAM beside the pages, until they are compacted into the flash.
+//! The write log of a device cache. It appends written lines to DRAM beside the pages, until they are compacted into
+//! the flash.
 //!
 //! ```text
 //!                 half that is filled          half that is compacted, page by page
@@ -6,8 +7,8 @@
 //!                 index: page -> (line of the page, slot), the newest of each; a look-up asks both, the filled one first
 //! ```
 //!
-//! A line that is written again is appended again, and the index forgets its old slot. A full half is compacted while the other
-//! one is filled. If both are full, writers wait (SkyByte: Zhang et al., HPCA 2025, III-B).
+//! A line that is written again is appended again, and the index forgets its old slot. A full half is compacted while
+//! the other half is filled. If both are full, writers wait (SkyByte: Zhang et al., HPCA 2025, III-B).
 //!
 //! Not modelled: the DRAM that the index itself takes.
 
@@ -30,17 +31,17 @@ use crate::mem::Tag;
 pub struct WriteLogSpec {
     /// bytes of DRAM beyond `cache.capacity` that hold lines: one half is filled while the other is compacted [B]
     pub capacity: Sourced<Bytes>,
-    /// look-up of a line in the index, beside that in the directory; a read of a page that is there does not wait for it [ns]
+    /// look-up in the index, beside that in the directory; a read whose page is there does not wait for it [ns]
     pub look_up: Sourced<Time>,
     /// pages that compaction reads, merges and programs at once
     pub merge_buffer: Sourced<u32>,
 }
 
 impl WriteLogSpec {
-    /// Whether a log can be like this.
+    /// Checks whether a log of this kind is possible.
     ///
     /// # Errors
-    /// The first rule that is broken, with what is valid.
+    /// The first rule that is broken, with the valid values.
     pub fn check(&self) -> Result<(), CxlError> {
         not_zero(&[("cache.write_log.merge_buffer", *self.merge_buffer)])?;
         let lines = self.capacity.get() / LINE_BYTES;
@@ -57,7 +58,7 @@ impl WriteLogSpec {
 }
 
 statistics! {
-    /// A write log.
+    /// Statistics of a write log.
     pub struct WriteLogStats {
         appended: Counter [Lines] "lines appended, by writes whose page was there or not",
         hits: Counter [Requests] "reads without their page whose line was in the log",
@@ -70,7 +71,7 @@ statistics! {
     }
 }
 
-/// What a log has counted, with what follows from several counts.
+/// Counts of a log, with the figures that follow from several of them.
 #[derive(Clone, Debug)]
 pub struct WriteLogReport(pub WriteLogStats);
 
@@ -90,7 +91,7 @@ impl Group for WriteLogReport {
 /// The newest slot of a line.
 #[derive(Clone, Copy, Debug)]
 struct Logged {
-    /// which line of its page
+    /// number of the line in its page
     line: u16,
     slot: u32,
 }
@@ -101,24 +102,24 @@ struct Half {
     used: u32,
     /// first level: the page; second level: its lines
     index: FxHashMap<u32, Vec<Logged>>,
-    /// pages in the order of their first line
+    /// pages, in the order of their first line
     pages: Vec<u32>,
 }
 
-/// What is left to do of the half that is not filled.
+/// Remaining work on the half that is compacted.
 #[derive(Clone, Copy, Debug)]
 struct Compaction {
     since: Time,
-    /// pages that have been begun
+    /// number of pages whose compaction has begun
     begun: usize,
-    /// pages that the flash does not have yet
+    /// number of pages that the flash does not have yet
     left: usize,
 }
 
-/// How far compaction is with a page.
+/// Progress of a page's compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// the cache is fetching the page: it is read there when it has come
+    /// the cache is fetching the page; compaction reads it there when it has come
     AwaitsFill,
     /// the page or its lines are being read
     Reading,
@@ -131,38 +132,38 @@ pub enum Phase {
 pub struct Merge {
     pub page: u32,
     pub phase: Phase,
-    /// lines that are still to be read from the DRAM
+    /// number of lines that are still to be read from the DRAM
     pub left: u32,
-    /// requests of the page that are neither in the cache nor in the log, and since when they wait
+    /// requests whose line is neither in the cache nor in the log, with the times at which their waits began
     pub waiters: Vec<(Tag, Time)>,
 }
 
 /// State of a write log.
 #[derive(Debug)]
 pub struct WriteLog {
-    /// where the log begins in the DRAM [B]
+    /// start of the log in the DRAM [B]
     base: u64,
-    /// slots of a half
+    /// number of slots of a half
     slots: u32,
-    /// the half that is filled
+    /// number of the half that is filled
     filled: usize,
     halves: [Half; 2],
     compaction: Option<Compaction>,
-    /// second levels that are empty: kept so that none is allocated for each page
+    /// empty second levels; their allocations are reused for new pages
     spare: Vec<Vec<Logged>>,
-    /// what its index takes longer than the directory
+    /// time that the index takes beyond the directory's
     pub look_up_after: Time,
     pub merges: Slab<Merge>,
-    /// the merge of a page
+    /// the merge of each page, by page
     pub merging: FxHashMap<u32, u32>,
     most_merges: usize,
-    /// writes that wait for room, and since when
+    /// writes that wait for room, with the times at which their waits began
     pub writers: VecDeque<(Tag, Time)>,
     pub stats: WriteLogStats,
 }
 
 impl WriteLog {
-    /// A log behind `base` bytes of pages, whose directory takes `directory` to look up.
+    /// A log behind `base` bytes of pages. A look-up of its directory takes `directory`.
     #[must_use]
     pub fn new(spec: &WriteLogSpec, base: Bytes, directory: Time) -> WriteLog {
         WriteLog {
@@ -191,7 +192,7 @@ impl WriteLog {
         self.halves[self.filled].used < self.slots
     }
 
-    /// Appends a line of a page: where it goes in the DRAM. There is room.
+    /// Appends a line of a page. Returns its address in the DRAM. The log must have room.
     pub fn append(&mut self, now: Time, page: u32, line: u16) -> Dpa {
         let slot = self.note(page, line);
         let dpa = self.dpa(self.filled, slot);
@@ -200,7 +201,7 @@ impl WriteLog {
         dpa
     }
 
-    /// A line is written in no time, and a half that is full is compacted in none.
+    /// Writes a line in no time, and compacts a full half in no time.
     pub fn warm(&mut self, page: u32, line: u16) {
         self.empty_if_full();
         self.note(page, line);
@@ -241,7 +242,7 @@ impl WriteLog {
         })
     }
 
-    /// The newest copy of each line that the log has of a page.
+    /// The newest copy of each line of a page that the log has.
     pub fn lines_of(&self, page: u32) -> impl Iterator<Item = Dpa> {
         let newer = self.halves[self.filled].index.get(&page);
         let only_older = move |logged: &&Logged| newer.is_none_or(|lines| lines.iter().all(|l| l.line != logged.line));
@@ -251,13 +252,13 @@ impl WriteLog {
         newest.chain(older.into_iter().flatten().filter(only_older).map(of(1 - self.filled)))
     }
 
-    /// Where compaction finds the lines of a page that it merges.
+    /// Addresses of the lines of a page that compaction merges.
     pub fn old_lines_of(&self, page: u32) -> impl Iterator<Item = Dpa> {
         let half = 1 - self.filled;
         self.halves[half].index[&page].iter().map(move |logged| self.dpa(half, logged.slot))
     }
 
-    /// Halves change places if one is full and the other empty.
+    /// Exchanges the halves if one is full and the other is empty.
     fn turn(&mut self, now: Time) {
         if self.has_room() || self.compaction.is_some() {
             return;
@@ -274,7 +275,7 @@ impl WriteLog {
         Some(page)
     }
 
-    /// The flash has taken over a page of the half that is compacted; after the last one the half is empty.
+    /// Notes that the flash has taken a page of the half that is compacted. After the last page the half is empty.
     pub fn taken(&mut self, now: Time, page: u32) {
         let WriteLog { halves, filled, spare, stats, compaction, .. } = self;
         let old = &mut halves[1 - *filled];

@@ -1,4 +1,4 @@
-//! The address map: which rank, group, bank, row and column a sub-channel's line is.
+//! The address map: it gives the rank, group, bank, row and column of a sub-channel's line.
 //!
 //! ```text
 //!   line = [ row | rank | bank | column | group ]     order = ["group", "column", "bank", "rank", "row"]
@@ -6,9 +6,9 @@
 //!                    +--XOR-+--row bits----+           hash = "row"
 //! ```
 //!
-//! With the group lowest, a stream changes its bank group from line to line, as tCCD_L wants it. The hash
-//! sends rows that differ in a power of two to different banks (permutation-based interleaving: Zhang, Zhu,
-//! Zhang, MICRO 2000). Whatever the order and the hash, the map is one to one.
+//! With the group lowest, a stream changes its bank group from line to line, which suits tCCD_L. The hash sends rows
+//! that differ in a power of two to different banks (permutation-based interleaving: Zhang, Zhu, Zhang, MICRO 2000).
+//! With any order and hash, the map is one to one.
 
 use schemars::JsonSchema;
 
@@ -30,7 +30,7 @@ pub enum Field {
     Row,
 }
 
-/// What is XORed into the bank's numbers.
+/// Bits that are XORed into the bank's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hash {
@@ -49,12 +49,12 @@ pub struct AddressMapSpec {
     pub hash: Sourced<Hash>,
 }
 
-/// Where a line is in its sub-channel.
+/// Place of a line in its sub-channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     pub to: BankAddress,
     pub row: u32,
-    /// in lines
+    /// column, counted in lines
     pub column: u32,
 }
 
@@ -71,7 +71,7 @@ impl Bits {
     }
 }
 
-/// Lines of a sub-channel to banks, rows and columns, one to one.
+/// A one-to-one map of a sub-channel's lines to banks, rows and columns.
 #[derive(Clone, Copy, Debug)]
 pub struct AddressMap {
     group: Bits,
@@ -84,7 +84,7 @@ pub struct AddressMap {
 
 impl AddressMap {
     /// # Errors
-    /// Where `spec` does not name each part once.
+    /// Returned if `spec` does not name each part once.
     pub fn new(spec: &AddressMapSpec, dram: &Dram, ranks: u32) -> Result<AddressMap, DramError> {
         let organisation = &dram.organisation;
         let width = |field| match field {
@@ -113,13 +113,13 @@ impl AddressMap {
         })
     }
 
-    /// Lines that the map can tell apart; those above fold back onto them.
+    /// Number of lines that the map can tell apart. Lines above it wrap around.
     #[must_use]
     pub fn lines(&self) -> u64 {
         1 << (self.group.width + self.bank.width + self.rank.width + self.column.width + self.row.width)
     }
 
-    /// Where `line` is.
+    /// Place of `line`.
     #[inline]
     #[must_use]
     pub fn locate(&self, line: u64) -> Location {

@@ -1,14 +1,14 @@
-//! The channel map: which channel a line is in, and which line of that channel it is.
+//! The channel map: it gives a line's channel and the line's number within that channel.
 //!
 //! ```text
 //!   line number = [ stripe | turn | line in granule ]      turn in 0..channels
 //!   channel = (turn + hash(stripe)) mod channels           local line = [ stripe | line in granule ]
 //! ```
 //!
-//! Each stripe visits every channel once, so any number of channels shares a stream equally and no two lines
-//! meet; the hash turns the order from stripe to stripe, so that a power-of-two stride does not sit on one
-//! channel. Hosts hash so too (Pessl et al., DRAMA, USENIX Security 2016), each by a function of its own that
-//! no data sheet prints.
+//! Each stripe visits every channel once. So any number of channels shares a stream equally, and no two lines have the
+//! same place. The hash changes the order from stripe to stripe, so that a power-of-two stride does not use a single
+//! channel only. Hosts hash too (Pessl et al., DRAMA, USENIX Security 2016). Each has a function of its own that no
+//! data sheet prints.
 //!
 //! Not modelled: channels of unequal size.
 
@@ -17,7 +17,7 @@ use cxlab_kernel::Bytes;
 use super::DramError;
 use crate::addr::{Dpa, LINE_BYTES};
 
-/// Bytes that stay together in one channel: a power of two, a line at least.
+/// Bytes that stay together in one channel: a power of two, and at least a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granularity {
     /// log2 of the lines in a granule
@@ -26,7 +26,7 @@ pub struct Granularity {
 
 impl Granularity {
     /// # Errors
-    /// Where `bytes` is no power of two or less than a line.
+    /// Returned if `bytes` is no power of two, or less than a line.
     pub fn new(key: &'static str, bytes: Bytes) -> Result<Granularity, DramError> {
         if bytes.get() < LINE_BYTES || !bytes.get().is_power_of_two() {
             return Err(DramError::out_of_range(key, bytes, "a power of two, 64 B or more"));
@@ -38,13 +38,13 @@ impl Granularity {
 /// A line's channel and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// 0..channels
+    /// number of the channel, from 0
     pub channel: u32,
     /// line number within the channel, dense from 0
     pub line: u64,
 }
 
-/// Lines to channels, one to one.
+/// A one-to-one map of lines to channels.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelMap {
     channels: u32,
@@ -53,7 +53,7 @@ pub struct ChannelMap {
 
 impl ChannelMap {
     /// # Errors
-    /// Where there are no channels.
+    /// Returned if there are no channels.
     pub fn new(channels: u32, granularity: Granularity) -> Result<ChannelMap, DramError> {
         if !(1..=256).contains(&channels) {
             return Err(DramError::out_of_range("channels", channels, "1 to 256"));
@@ -66,7 +66,7 @@ impl ChannelMap {
         self.channels
     }
 
-    /// Where the line of `dpa` is.
+    /// Place of the line of `dpa`.
     #[must_use]
     pub fn place(&self, dpa: Dpa) -> Place {
         let number = dpa.line_number();
@@ -81,7 +81,7 @@ impl ChannelMap {
     }
 }
 
-/// Every bit of `stripe` reaches the low ones.
+/// Folds `stripe`, so that each of its bits changes the low bits.
 fn fold(stripe: u64) -> u64 {
     let folded = stripe ^ (stripe >> 32);
     let folded = folded ^ (folded >> 16);

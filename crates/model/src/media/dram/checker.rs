@@ -1,12 +1,12 @@
-//! The checker: replays a command log against the standard, without a line of the controller's code.
+//! The checker: it replays a command log against the standard, without a line of the controller's code.
 //!
 //! ```text
 //!   log -> for each command: every earlier one near enough, every rule for that pair and scope -> violations
 //! ```
 //!
-//! Where the controller keeps registers that say when the next command may go, the checker looks back over the
-//! commands themselves and measures distances, bursts on the data bus, and which rows are open. It shares with
-//! the controller the numbers of the data file and the vocabulary of commands, and nothing else.
+//! The controller keeps registers that say when the next command may go. The checker instead looks back over the
+//! commands and measures distances, bursts on the data bus, and open rows. Checker and controller share only the
+//! numbers of the data file and the vocabulary of commands.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,10 +16,10 @@ use super::command::{BankAddress, Command, Issued};
 use super::standard::Dram;
 use super::timing::Timing;
 
-/// What the log did against the standard.
+/// A command of the log that breaks the standard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// the constraint's name in the standard, or what was wrong with the state
+    /// name of the constraint in the standard, or a description of the wrong state
     pub rule: &'static str,
     pub earlier: Option<Issued>,
     pub command: Issued,
@@ -37,7 +37,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// How two commands' banks must be related for a rule to hold between them.
+/// How the banks of two commands must be related for a rule to apply to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Bank,
@@ -71,7 +71,7 @@ struct Rule {
     distance: u64,
 }
 
-/// All of them.
+/// All commands.
 const COMMANDS: [Command; 10] = [
     Command::Activate,
     Command::Precharge,
@@ -181,7 +181,7 @@ fn rules(t: &Timing) -> Vec<Rule> {
     rules
 }
 
-/// Refreshes that may be owed at any time: JESD79-4 allows 8 to be postponed, JESD79-5 4.
+/// Most refreshes that a rank may owe: JESD79-4 allows 8 to be postponed, JESD79-5 4.
 fn may_postpone(generation: super::Generation) -> u64 {
     match generation {
         super::Generation::Ddr4 => 8,
@@ -189,7 +189,7 @@ fn may_postpone(generation: super::Generation) -> u64 {
     }
 }
 
-/// Everything in `log` that the standard does not allow of `ranks` ranks of `dram`.
+/// Every command of `log` that the standard does not allow for `ranks` ranks of `dram`.
 #[must_use]
 pub fn check(dram: &Dram, ranks: u32, log: &[Issued]) -> Vec<Violation> {
     let mut checker = Checker::new(dram, ranks);
@@ -197,51 +197,52 @@ pub fn check(dram: &Dram, ranks: u32, log: &[Issued]) -> Vec<Violation> {
     checker.finish()
 }
 
-/// Commands of a sub-channel, one after the other, held to the standard. It remembers as many as a rule looks back.
+/// A checker of the commands of a sub-channel, one after the other. It remembers commands only as far as its rules look
+/// back.
 #[derive(Clone, Debug)]
 pub struct Checker {
     timing: Timing,
     generation: super::Generation,
-    /// for each command, the rules that end with it
+    /// for each command, the rules that this command ends
     rules: Vec<(Command, Vec<Rule>)>,
-    /// how far back rules look, and how far back those do that begin with a refresh [nCK]
+    /// how far rules look back, and how far rules that begin with a refresh look back [nCK]
     near: u64,
     far: u64,
-    /// commands that are near, without refreshes; and refreshes
+    /// near commands without refreshes, and near refreshes
     recent: VecDeque<Issued>,
     refreshes: VecDeque<Issued>,
     last: Option<Issued>,
     ranks: Vec<Rank>,
     banks: Vec<Bank>,
-    /// banks of a group, and of a rank
+    /// number of banks of a group, and of a rank
     banks_per_group: u32,
     banks_per_rank: u32,
-    /// bursts that a later command may still meet on the data bus, by their starts
+    /// bursts that may still overlap a later burst on the data bus, with their starts
     bursts: VecDeque<(u64, Issued)>,
     taken: u64,
     violations: Vec<Violation>,
 }
 
-/// What is remembered of a rank.
+/// State that the checker remembers of a rank.
 #[derive(Clone, Debug, Default)]
 struct Rank {
-    /// the last four
+    /// the last four activates
     activates: VecDeque<Issued>,
     refreshed: u64,
 }
 
-/// What is remembered of a bank.
+/// State that the checker remembers of a bank.
 #[derive(Clone, Copy, Debug)]
 struct Bank {
     at: BankAddress,
     row: Option<u32>,
     opened: Option<Issued>,
-    /// a command that closes it by itself, and from when on it can be opened [nCK]
+    /// a command with auto-precharge, and the time from which the bank can be opened again [nCK]
     closing: Option<(Issued, u64)>,
 }
 
 impl Checker {
-    /// Nothing has been sent yet.
+    /// A checker that has seen no command.
     #[must_use]
     pub fn new(dram: &Dram, ranks: u32) -> Checker {
         let timing = dram.cycles();
@@ -279,7 +280,7 @@ impl Checker {
         }
     }
 
-    /// Take the next command.
+    /// Checks the next command.
     pub fn take(&mut self, command: &Issued) {
         self.distances(command);
         self.width(command);
@@ -297,19 +298,19 @@ impl Checker {
         self.taken += 1;
     }
 
-    /// Commands taken.
+    /// Number of commands checked.
     #[must_use]
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// The first that the standard does not allow, so far.
+    /// The first command so far that the standard does not allow.
     #[must_use]
     pub fn first(&self) -> Option<&Violation> {
         self.violations.first()
     }
 
-    /// Nothing comes any more: all that the standard does not allow.
+    /// Ends the log. Returns every command that the standard does not allow.
     #[must_use]
     pub fn finish(mut self) -> Vec<Violation> {
         let most = (may_postpone(self.generation) + 1) * self.timing.t_refi.0;
@@ -324,7 +325,7 @@ impl Checker {
         self.violations.push(Violation { rule, earlier, command: *command, needed });
     }
 
-    /// Every earlier command near enough, every rule for that pair and scope.
+    /// Checks the distance from each earlier command, by every rule for the two commands and their scope.
     fn distances(&mut self, command: &Issued) {
         let apart = |earlier: &Issued| command.at.0.saturating_sub(earlier.at.0);
         while self.recent.front().is_some_and(|earlier| apart(earlier) >= self.near) {
@@ -349,7 +350,7 @@ impl Checker {
         }
     }
 
-    /// The command bus is free for all cycles of a command.
+    /// Checks that the command bus is free for all cycles of the command.
     fn width(&mut self, command: &Issued) {
         let Some(earlier) = self.last else { return };
         let width = command.command.width(self.generation);
@@ -358,7 +359,7 @@ impl Checker {
         }
     }
 
-    /// tFAW: of any five activates of a rank the last is tFAW or more after the first.
+    /// Checks tFAW: of any five activates of a rank, the last is tFAW or more after the first.
     fn four_activates(&mut self, command: &Issued) {
         if !has(command.command, Effect::Opens) {
             return;
@@ -373,7 +374,8 @@ impl Checker {
         }
     }
 
-    /// After RDA and WRA the bank closes by itself, tRTP or tWR later and not before tRAS; then tRP to ACT or refresh.
+    /// Checks the auto-precharge of RDA and WRA. The bank closes tRTP or tWR later, and not before tRAS. After it, tRP
+    /// applies to ACT and refresh.
     fn auto_precharge(&mut self, command: &Issued) {
         if matches!(command.command, Command::Activate | Command::RefreshAll | Command::RefreshSame) {
             for bank in self.touched(command) {
@@ -397,7 +399,7 @@ impl Checker {
         }
     }
 
-    /// No two bursts meet on the data bus.
+    /// Checks that no two bursts overlap on the data bus.
     fn data_bus(&mut self, command: &Issued) {
         let (timing, burst) = (&self.timing, self.timing.burst.0);
         let start = if has(command.command, Effect::Reads) {
@@ -418,7 +420,7 @@ impl Checker {
         self.bursts.push_back((start, *command));
     }
 
-    /// Rows: ACT finds its bank closed, a column command its row open, a refresh its banks closed.
+    /// Checks rows: ACT needs its bank closed, a column command its row open, a refresh its banks closed.
     fn rows(&mut self, command: &Issued) {
         for at in self.touched(command) {
             let bank = &mut self.banks[at];
@@ -448,7 +450,7 @@ impl Checker {
         }
     }
 
-    /// tREFI: at no refresh is a rank further behind with its refreshes than the standard lets it be.
+    /// Checks tREFI: at a refresh, the rank owes no more refreshes than the standard allows.
     fn refresh_rate(&mut self, command: &Issued) {
         let timing = &self.timing;
         let interval = match (command.command, timing.same_bank_refresh) {
@@ -463,13 +465,13 @@ impl Checker {
         }
     }
 
-    /// The place of the bank that a command names.
+    /// Place of the bank that a command names.
     fn own(&self, command: &Issued) -> usize {
         let BankAddress { rank, group, bank } = command.to;
         (rank * self.banks_per_rank + group * self.banks_per_group + bank) as usize
     }
 
-    /// The places of the banks that a command touches.
+    /// Places of the banks that a command touches.
     fn touched(&self, command: &Issued) -> Vec<usize> {
         let of_many = matches!(
             command.command,

@@ -1,9 +1,9 @@
 //! The memory clock, and times as JEDEC writes them: "39nCK", "5ns", "max(8nCK, 5ns)".
 //!
-//! A period is kept as a fraction of picoseconds (DDR5-4800: 1250/3 ps), so that an edge is rounded once and
-//! the error does not add up. A minimum in ns becomes cycles by the standard's own rounding rule, which gives
-//! a guard band so that 5 ns at a rounded tCK is not a cycle too many: JESD79-4 and JESD79-5, "Rounding
-//! definitions and algorithms" (2.6 % and 0.3 %).
+//! A period is kept as a fraction of picoseconds (DDR5-4800: 1250/3 ps). So an edge is rounded once and the error does
+//! not add up. A minimum in ns becomes cycles by the standard's own rounding rule. The rule gives a guard band, so that
+//! 5 ns at a rounded tCK is not a cycle too many. Source: JESD79-4 and JESD79-5, "Rounding definitions and algorithms"
+//! (2.6 % and 0.3 %).
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -99,13 +99,13 @@ pub struct Clock {
 impl Clock {
     #[must_use]
     pub fn new(rate: TransferRate) -> Clock {
-        // 2 transfers a cycle: the period is 2e6 / MT/s picoseconds
+        // A cycle has 2 transfers, so the period is 2e6 / MT/s picoseconds.
         let (numerator, denominator) = (2_000_000, rate.mega);
         let divisor = greatest_common_divisor(numerator, denominator);
         Clock { numerator: numerator / divisor, denominator: denominator / divisor }
     }
 
-    /// When cycle `cycle` begins, to the nearest picosecond.
+    /// The time at which cycle `cycle` begins, to the nearest picosecond.
     #[must_use]
     pub fn edge(self, cycle: Cycles) -> Time {
         Time::from_ps((cycle.0 * self.numerator + self.denominator / 2) / self.denominator)
@@ -134,7 +134,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// The two generations that are modelled; each has a rounding rule and commands of its own.
+/// The two generations that are modelled. Each has a rounding rule and commands of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Generation {
     #[serde(rename = "DDR4")]

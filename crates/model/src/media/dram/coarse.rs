@@ -1,15 +1,16 @@
-//! The coarse model: a latency, a bus and banks a channel, all as servers; no commands, no event of its own.
+//! The coarse model: a latency, and for each channel a bus and banks as servers. It has no commands and no events of
+//! its own.
 //!
 //! ```text
 //!   arrival -> [ bus: 64 B at the bandwidth, first come first served ] -> [ bank: bank_busy ] -> latency -> done
 //! ```
 //!
-//! The bus takes lines as they arrive and the bank delays behind it, so an access to a busy bank holds up
-//! nobody but those of its bank, as a reordering controller has it. Over any time from the start no more lines
-//! are done than the bus can carry. When a read arrives, the time when it will be done is known.
+//! The bus takes lines as they arrive, and the banks delay them after the bus. So an access to a busy bank delays only
+//! accesses to the same bank, as in a reordering controller. From the start to any time, the model never serves more
+//! lines than the bus can carry. When a read arrives, its completion time is known.
 //!
-//! Not modelled: open rows, bus turn-around between reads and writes, refresh, bounded queues. Its efficiency
-//! is therefore 100 % unless `bandwidth` is given as what a channel delivers.
+//! Not modelled: open rows, bus turn-around between reads and writes, refresh, bounded queues. The model's efficiency
+//! is therefore 100 %, unless `bandwidth` is the bandwidth that a channel delivers.
 
 use cxlab_kernel::statistic::{Entry, Group, Unit, Value};
 use cxlab_kernel::{Bandwidth, Bytes, Server, Time, statistics};
@@ -26,13 +27,13 @@ use crate::mem::{Access, AccessKind, Driver};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CoarseSpec {
-    /// a read alone, from arrival to its last beat at the requester [ns]; all included
+    /// latency of a read alone, from arrival to its last beat at the requester, all included [ns]
     pub latency: Sourced<Time>,
     /// banks of a channel that work at once
     pub banks: Sourced<u32>,
     /// how long an access keeps its bank, the row cycle [ns]
     pub bank_busy: Sourced<Time>,
-    /// what one channel's bus carries [GB/s]
+    /// bandwidth of one channel's bus [GB/s]
     pub bandwidth: Sourced<Bandwidth>,
     /// buses side by side
     pub channels: Sourced<u32>,
@@ -41,7 +42,7 @@ pub struct CoarseSpec {
 }
 
 statistics! {
-    /// What a channel of the coarse model tells.
+    /// Statistics of a channel in the coarse model.
     pub struct CoarseStats {
         reads: Counter [Lines] "lines read",
         writes: Counter [Lines] "lines written",
@@ -57,7 +58,7 @@ pub struct Coarse {
     map: ChannelMap,
     latency: Time,
     bank_busy: Time,
-    /// a line on the bus [ps]
+    /// time of a line on the bus [ps]
     burst: Time,
     channels: Vec<Channel>,
 }
@@ -72,7 +73,7 @@ struct Channel {
 
 impl Coarse {
     /// # Errors
-    /// [`DramError`] names the parameter that cannot be, and what is valid.
+    /// [`DramError`] names the invalid parameter and the valid values.
     pub fn new(spec: &CoarseSpec) -> Result<Coarse, DramError> {
         let banks = *spec.banks;
         if !(1..=4096).contains(&banks) {
@@ -89,7 +90,7 @@ impl Coarse {
         Ok(Coarse { map, latency: *spec.latency, bank_busy: *spec.bank_busy, burst, channels })
     }
 
-    /// Take `access` in, and tell at once when it will be done.
+    /// Takes in `access` and tells the driver at once when it will be done.
     pub fn arrive<D: Driver>(&mut self, now: Time, access: Access, driver: &mut D) {
         let place = self.map.place(access.dpa);
         let channel = &mut self.channels[place.channel as usize];
@@ -113,7 +114,7 @@ impl Coarse {
         driver.done(done, access.tag);
     }
 
-    /// Let statistics begin here.
+    /// Starts all statistics again at zero.
     pub fn clear_stats(&mut self) {
         for channel in &mut self.channels {
             channel.stats = CoarseStats::default();

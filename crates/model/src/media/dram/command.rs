@@ -1,11 +1,11 @@
-//! The commands on the command bus, and where each goes.
+//! The commands on the command bus, and the banks that they address.
 
 use std::fmt;
 
 use super::clock::{Cycles, Generation};
 use crate::mem::AccessKind;
 
-/// A command in the standard's word.
+/// A command, by its name in the standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
     /// ACT: open a row
@@ -31,7 +31,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// The column command of `kind`, which closes its bank if `auto_precharge`.
+    /// The column command of `kind`. With `auto_precharge` it also closes its bank.
     #[must_use]
     pub fn column(kind: AccessKind, auto_precharge: bool) -> Command {
         match (kind, auto_precharge) {
@@ -42,8 +42,8 @@ impl Command {
         }
     }
 
-    /// Cycles on the command bus: DDR5 sends ACT, RD and WR in two (JESD79-5, command truth table). A command's
-    /// time is that of its last cycle, from which the device counts.
+    /// Cycles on the command bus: DDR5 sends ACT, RD and WR in two (JESD79-5, command truth table). The time of a
+    /// command is that of its last cycle, from which the device counts.
     #[inline]
     #[must_use]
     pub fn width(self, generation: Generation) -> Cycles {
@@ -78,7 +78,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// A bank of a sub-channel, by its three numbers.
+/// A bank of a sub-channel: rank, group and bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BankAddress {
     pub rank: u32,
@@ -87,13 +87,13 @@ pub struct BankAddress {
     pub bank: u32,
 }
 
-/// A command that went out, as the log keeps it.
+/// A command that was sent, as the log keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issued {
     /// its last cycle on the command bus
     pub at: Cycles,
     pub command: Command,
-    /// for PREA and REFab only the rank counts, for PREsb and REFsb the rank and the bank within its group
+    /// PREA and REFab use only the rank; PREsb and REFsb use the rank and the bank within its group
     pub to: BankAddress,
     /// the row that ACT opens or a column command reads or writes
     pub row: Option<u32>,

@@ -1,4 +1,5 @@
-//! The controller of one sub-channel: queues in, commands out, asleep until the next command can go.
+//! The controller of one sub-channel. It takes requests into queues, sends commands, and sleeps until the next command
+//! can go.
 //!
 //! ```text
 //!   arrive -> address map -> read queue  --\                        /-> command bus -> device
@@ -6,11 +7,11 @@
 //!   refresh due --------------------------/                        \-> done(read: last beat + return latency)
 //! ```
 //!
-//! It keeps one [`Plan`], the next command and its cycle, and asks to be woken then; an arrival that changes
-//! what a bank does next makes a new plan. With nothing to do it does not ask to be woken at all: the
-//! refreshes that fell due meanwhile are sent, at their own cycles, when the next access comes. A read of a
-//! line that waits in the write queue is answered from there; a write of such a line joins it. Posted writes
-//! up to the low mark stay in the queue when no more traffic comes.
+//! The controller keeps one [`Plan`], the next command and its cycle, and asks to be woken then. An arrival that
+//! changes a bank's next command makes a new plan. With nothing to do, the controller does not ask to be woken. It then
+//! sends the refreshes that fell due, at their own cycles, when the next access comes. A read of a line that waits in
+//! the write queue is answered from there, and a write of such a line joins it. Posted writes up to the low mark stay
+//! in the queue when no more traffic comes.
 
 use cxlab_kernel::{Bytes, Time, statistics};
 
@@ -30,7 +31,7 @@ use crate::addr::LINE_BYTES;
 use crate::mem::{Access, AccessKind, Driver, Wake};
 
 statistics! {
-    /// What a controller tells.
+    /// Statistics of a controller.
     pub struct ControllerStats {
         reads: Counter [Commands] "read commands",
         writes: Counter [Commands] "write commands",
@@ -68,10 +69,10 @@ pub struct Controller {
     served: usize,
     refresh: Refresh,
     pages: Pages,
-    /// requests so far, their order
+    /// number of requests so far, which gives each its order
     order: u64,
     plan: Plan,
-    /// the soonest wake that was asked for and has not come
+    /// the soonest wake that the controller has asked for and not yet had
     asked: Option<Time>,
     log: Option<Vec<Issued>>,
     stats: ControllerStats,
@@ -108,7 +109,7 @@ impl Controller {
 
     pub(super) fn arrive<D: Driver>(&mut self, now: Time, line: u64, access: Access, driver: &mut D) {
         let cycle = self.clock.cycle_from(now);
-        // Only an idle controller lags behind, and all it can owe is refreshes.
+        // Only an idle controller lags behind, and it can owe only refreshes.
         while self.plan.at < cycle {
             self.step(driver);
         }
@@ -147,7 +148,7 @@ impl Controller {
         self.sleep(driver);
     }
 
-    /// Whether the next command of `bank`, which a request of `kind` joined, could take the plan's place.
+    /// Whether the next command of `bank` could take the plan's place, after a request of `kind` joined the bank.
     fn may_go_before_plan(&self, kind: AccessKind, bank: BankIndex) -> bool {
         if kind != self.mode.kind() || self.refresh.blocked() >> bank.0 & 1 == 1 {
             return false;
@@ -156,7 +157,8 @@ impl Controller {
             AccessKind::Read => &self.reads,
             AccessKind::Write => &self.writes,
         };
-        // either kind may go before one that it would delay: so near the plan, plan anew
+        // A row command and a column command may each go before one that it would delay. So close to the plan, make a
+        // new plan.
         let at = scheduler::next_of(&self.device, queue, kind, bank);
         at < self.plan.at + self.device.width(Command::Read)
     }
@@ -184,7 +186,7 @@ impl Controller {
         self.stats = ControllerStats::default();
     }
 
-    /// The share of `elapsed` for which data were on the bus.
+    /// Share of `elapsed` with data on the bus.
     pub(super) fn bus_utilisation(&self, elapsed: Time) -> f64 {
         let bursts = self.stats.reads.get() + self.stats.writes.get();
         let busy = self.clock.edge(Cycles(bursts * self.device.timing().burst.0));
@@ -207,7 +209,7 @@ impl Controller {
         Bytes::new(self.map.lines() * LINE_BYTES)
     }
 
-    /// No request waits that is to be served: nothing to be woken for.
+    /// Whether no waiting request is to be served, so that the controller need not be woken.
     fn idle(&self) -> bool {
         self.reads.len() == 0 && self.mode == Mode::Reads
     }
@@ -237,7 +239,7 @@ impl Controller {
         }
     }
 
-    /// Take a request into its queue, which has room. Whether its bank's next command changed.
+    /// Takes a request into its queue, which has room. Returns whether the bank's next command changed.
     fn admit<D: Driver>(&mut self, kind: AccessKind, request: Waiting, now: Time, driver: &mut D) -> bool {
         let open_row = self.device.open_row(request.bank);
         match kind {
@@ -265,7 +267,7 @@ impl Controller {
         self.plan = scheduler::plan(&self.device, queue, kind, &self.refresh, from);
     }
 
-    /// Do what is planned, and plan on.
+    /// Carries out the plan and makes the next one.
     fn step<D: Driver>(&mut self, driver: &mut D) {
         let Plan { at, step } = self.plan;
         match step {

@@ -10,7 +10,7 @@ use super::page_policy::PagePolicy;
 use super::refresh::RefreshMode;
 use crate::fact::Sourced;
 
-/// A controller as a machine file gives it; the same for all channels of a memory.
+/// A controller as a machine file describes it. All channels of a memory have the same controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ControllerSpec {
@@ -32,7 +32,7 @@ pub struct ControllerSpec {
 }
 
 impl ControllerSpec {
-    /// What holds for any controller, whatever its DRAM.
+    /// Checks the rules for any controller, whatever its DRAM.
     pub(super) fn check(&self) -> Result<(), DramError> {
         for (key, value) in [("read_queue", *self.read_queue), ("write_queue", *self.write_queue)] {
             if !(1..=4096).contains(&value) {

@@ -43,21 +43,21 @@ pub struct DetailedSpec {
 pub struct Detailed {
     map: ChannelMap,
     controllers: Vec<Controller>,
-    /// a checker that has seen nothing, of the standard that the controllers keep, and its clock
+    /// a checker that has seen no command, by the standard of the controllers, and its clock
     standard: (Box<Checker>, Clock),
 }
 
 impl Detailed {
     /// # Errors
-    /// [`DramError`] names the parameter that cannot be, and what is valid.
+    /// [`DramError`] names the invalid parameter and the valid values.
     pub fn new(spec: &DetailedSpec) -> Result<Detailed, DramError> {
         Detailed::with_dram(spec, spec.dram.dram())
     }
 
-    /// As [`Detailed::new`], with another part.
+    /// A memory like [`Detailed::new`], with another part.
     ///
     /// # Errors
-    /// [`DramError`] names the parameter that cannot be, and what is valid.
+    /// [`DramError`] names the invalid parameter and the valid values.
     pub fn with_dram(spec: &DetailedSpec, dram: &Dram) -> Result<Detailed, DramError> {
         let ranks = *spec.ranks;
         if !ranks.is_power_of_two() || ranks > MOST_BANKS || ranks * dram.organisation.banks() > MOST_BANKS {
@@ -78,18 +78,18 @@ impl Detailed {
         self.controllers[place.channel as usize].arrive(now, place.line, access, driver);
     }
 
-    /// A sub-channel is due.
+    /// Wakes a sub-channel that is due.
     pub fn wake<D: Driver>(&mut self, now: Time, channel: u32, driver: &mut D) {
         self.controllers[channel as usize].wake(now, driver);
     }
 
-    /// What the ranks hold, without ECC.
+    /// Capacity of the ranks, without ECC.
     #[must_use]
     pub fn capacity(&self) -> Bytes {
         self.controllers.iter().map(Controller::capacity).sum()
     }
 
-    /// From now on keep each command, for [`Detailed::log`].
+    /// Begins to keep each command for [`Detailed::log`].
     pub fn keep_log(&mut self) {
         self.controllers.iter_mut().for_each(Controller::keep_log);
     }
@@ -100,19 +100,19 @@ impl Detailed {
         self.controllers[number].log()
     }
 
-    /// The commands of sub-channel `number` since they were last taken.
+    /// Takes the commands of sub-channel `number` since they were last taken.
     pub fn take_log(&mut self, number: usize) -> Vec<Issued> {
         self.controllers[number].take_log()
     }
 
-    /// For each sub-channel a checker that has seen nothing, and the clock that commands count in.
+    /// A new checker for each sub-channel, and the clock that counts the commands' cycles.
     #[must_use]
     pub fn checkers(&self) -> (Vec<Checker>, Clock) {
         let (checker, clock) = &self.standard;
         (vec![(**checker).clone(); self.controllers.len()], *clock)
     }
 
-    /// Let statistics begin here.
+    /// Starts all statistics again at zero.
     pub fn clear_stats(&mut self) {
         self.controllers.iter_mut().for_each(Controller::clear_stats);
     }

@@ -1,11 +1,11 @@
-//! The DRAM devices of a sub-channel: which rows are open, and from when each command is allowed.
+//! The DRAM devices of a sub-channel: their open rows, and the first cycle at which each command is allowed.
 //!
 //! ```text
 //!   earliest(ACT) = max( bank: tRC, tRP, tRFC | group: tRRD_L | rank: tRRD_S, tFAW | command bus )
 //! ```
 //!
-//! Each scope keeps, for each kind of command, the first cycle that all commands so far allow; issuing a
-//! command moves those of its scopes ahead. Nothing is scheduled here: a controller asks `earliest` and calls
+//! Each scope keeps, for each kind of command, the first cycle that all commands so far allow. A command that is issued
+//! moves these cycles ahead in its scopes. The device schedules nothing: a controller asks `earliest` and calls
 //! `issue`. The checker holds the outcome to the same standard by other means.
 
 use super::clock::{Cycles, Generation};
@@ -15,19 +15,19 @@ use super::standard::Dram;
 use super::timing::Timing;
 use crate::mem::AccessKind;
 
-/// Bits of a request's order: 10^12 requests of a sub-channel.
+/// Bits of a request's order, enough for 10^12 requests of a sub-channel.
 const ORDER_BITS: u32 = 40;
 
-/// What each bank and its group allow, a table a quantity: a scheduler reads one quantity of many banks.
+/// Bounds of each bank and its group. Each quantity has a table, because a scheduler reads one quantity of many banks.
 #[derive(Clone, Debug)]
 struct Banks {
-    /// a bit a bank whose row is open
+    /// a bit for each bank whose row is open
     open: u128,
-    /// the row that is open, or was last
+    /// the open row, or the last open row
     row: PerBank<u32>,
     activate: PerBank<Cycles>,
     precharge: PerBank<Cycles>,
-    /// read, write
+    /// for reads and for writes
     column: [PerBank<Cycles>; 2],
 }
 
@@ -37,7 +37,7 @@ struct Rank {
     precharge: Cycles,
     column: [Cycles; 2],
     refresh_same: Cycles,
-    /// the last four activates, each with tFAW added; the oldest is next to be replaced
+    /// the last four activates, each with tFAW added; the oldest is replaced next
     window: [Cycles; 4],
     oldest: usize,
 }
@@ -115,7 +115,7 @@ impl Device {
         (self.banks.open >> bank.0 & 1 == 1).then(|| self.banks.row[bank])
     }
 
-    /// A bit a bank whose row is open.
+    /// A bit for each bank whose row is open.
     #[inline]
     #[must_use]
     pub fn open_banks(&self) -> u128 {
@@ -155,43 +155,43 @@ impl Device {
         self.banks.column[kind as usize][index].max(rank)
     }
 
-    /// Of the banks in `mask`, the one that can be activated earliest, not before `from`, and of those the one
-    /// that is oldest by `order`.
+    /// The bank in `mask` that can be activated earliest, not before `from`. Among equal banks it is the oldest by
+    /// `order`.
     #[must_use]
     pub fn first_activate(&self, mask: u128, from: Cycles, order: &PerBank<u64>) -> Option<First> {
         let bus = self.bus(Command::Activate).max(from);
         self.first(mask, order, &self.banks.activate, |rank| rank.activate.max(bus))
     }
 
-    /// As [`Device::first_activate`], for a precharge.
+    /// The bank in `mask` that can be precharged earliest, chosen as in [`Device::first_activate`].
     #[must_use]
     pub fn first_precharge(&self, mask: u128, from: Cycles, order: &PerBank<u64>) -> Option<First> {
         let bus = self.bus(Command::Precharge).max(from);
         self.first(mask, order, &self.banks.precharge, |rank| rank.precharge.max(bus))
     }
 
-    /// As [`Device::first_activate`], for a column command of `kind`.
+    /// The bank in `mask` that can take a column command of `kind` earliest, chosen as in [`Device::first_activate`].
     #[must_use]
     pub fn first_column(&self, kind: AccessKind, mask: u128, from: Cycles, order: &PerBank<u64>) -> Option<First> {
         let bus = self.bus(Command::Read).max(from);
         self.first(mask, order, &self.banks.column[kind as usize], |rank| rank.column[kind as usize].max(bus))
     }
 
-    /// No bank can be activated before that.
+    /// A cycle before which no bank can be activated.
     #[inline]
     #[must_use]
     pub fn soonest_activate(&self) -> Cycles {
         self.soonest(Command::Activate, |rank| rank.activate)
     }
 
-    /// No bank can be precharged before that.
+    /// A cycle before which no bank can be precharged.
     #[inline]
     #[must_use]
     pub fn soonest_precharge(&self) -> Cycles {
         self.soonest(Command::Precharge, |rank| rank.precharge)
     }
 
-    /// What the rank that allows a command first, and the command bus, allow.
+    /// First cycle that the command bus and the least bound of all ranks allow.
     #[inline]
     fn soonest(&self, command: Command, of_rank: impl Fn(&Rank) -> Cycles) -> Cycles {
         self.ranks.iter().map(of_rank).min().unwrap_or_default().max(self.bus(command))
@@ -212,14 +212,14 @@ impl Device {
         let words = [mask as u64, (mask >> 64) as u64];
         let mut first: Option<First> = None;
         for (number, rank) in self.ranks.iter().enumerate() {
-            // ranks have a power of two of banks, 64 at most: none is in two words
+            // A rank has a power of two of banks, at most 64, so no rank is in two words.
             let bit = number as u32 * per_rank;
             let mut banks = words[(bit / 64 % 2) as usize] >> (bit % 64) & (u64::MAX >> (64 - per_rank));
             if banks == 0 {
                 continue;
             }
             let (base, floor) = (bit, of_rank(rank));
-            // Wait and order in one number: a comparison, and no branch to foresee, a bank.
+            // Wait and order are one number, so each bank costs one comparison and no unpredictable branch.
             let (mut best, mut best_bank) = (u64::MAX, BankIndex(0));
             while banks != 0 {
                 let bank = BankIndex(base + banks.trailing_zeros());
@@ -236,7 +236,7 @@ impl Device {
         first
     }
 
-    /// Whether a column command to `index` waits for the data bus, its bank and group being ready before.
+    /// Whether a column command to `index` waits only for the data bus, because its bank and group are ready earlier.
     #[must_use]
     pub fn waits_for_data_bus(&self, kind: AccessKind, index: BankIndex) -> bool {
         self.ranks[self.rank_of(index)].column[kind as usize] > self.banks.column[kind as usize][index]
@@ -254,8 +254,8 @@ impl Device {
         (first..first + self.shape.banks_per_group).map(BankIndex)
     }
 
-    /// The first cycle at which `command` to `index` is allowed; for a command to several banks, `index` is any
-    /// of them. Whether rows are open or closed as the command needs is the caller's to know.
+    /// The first cycle at which `command` to `index` is allowed. For a command to several banks, `index` is any of
+    /// them. The caller must know that the rows are open or closed as the command needs.
     #[must_use]
     pub fn earliest(&self, command: Command, index: BankIndex) -> Cycles {
         let to = self.shape.address(index);
@@ -274,7 +274,7 @@ impl Device {
         .max(self.bus(command))
     }
 
-    /// With those that close by themselves: no precharge meets an auto-precharge that is under way.
+    /// The first cycle at which all `banks` may close. A bank with an auto-precharge under way counts too.
     fn all_may_close(&self, banks: impl Iterator<Item = BankIndex>) -> Cycles {
         banks.map(|bank| self.banks.precharge[bank]).max().unwrap_or_default()
     }
@@ -283,7 +283,7 @@ impl Device {
         banks.map(|bank| self.banks.activate[bank]).max().unwrap_or_default()
     }
 
-    /// Send `command` at `at`, which `earliest` allows; ACT opens `row`.
+    /// Sends `command` at `at`, which `earliest` allows. ACT opens `row`.
     pub fn issue(&mut self, command: Command, index: BankIndex, row: u32, at: Cycles) {
         self.command_bus = at + Cycles(1);
         let to = self.shape.address(index);

@@ -1,6 +1,6 @@
-//! What can be wrong with the description of a memory.
+//! Errors in the description of a memory.
 
-/// Each with a stable code, its cause, and what is valid.
+/// Errors of a memory's description. Each has a stable code, its cause, and the valid values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DramError {
     #[error("DRAM001: `{key}` is {value}, but must be {valid}")]
@@ -12,7 +12,7 @@ pub enum DramError {
 }
 
 impl DramError {
-    /// `value` is outside what is `valid` for `key`.
+    /// An error for a `value` of `key` that is not `valid`.
     pub(crate) fn out_of_range(key: &'static str, value: impl std::fmt::Display, valid: &'static str) -> Self {
         DramError::OutOfRange { key, value: value.to_string(), valid }
     }

@@ -1,9 +1,9 @@
 //! The page policy: whether a bank stays open after a column command.
 //!
-//! Open closes only on a conflict or for a refresh. Closed precharges with the last column command that waits
-//! for the row. Adaptive keeps a two-bit counter a bank, as branch predictors do: a conflict says that the row
-//! should have been closed, an activate of the row that was just closed says that it should not; it closes at
-//! once where another row already waits.
+//! Open closes only on a conflict or for a refresh. Closed precharges with the last column command that waits for the
+//! row. Adaptive keeps a two-bit counter for each bank, as branch predictors do. A conflict says that the row should
+//! have been closed. An activate of the row that was just closed says that it should have stayed open. Adaptive closes
+//! at once if another row already waits.
 
 use schemars::JsonSchema;
 
@@ -20,7 +20,7 @@ pub enum PagePolicy {
     Adaptive,
 }
 
-/// Counters from this up leave the row open.
+/// Least count at which the row is left open.
 const OPEN_FROM: u8 = 2;
 const MOST: u8 = 3;
 
@@ -32,7 +32,7 @@ struct History {
     closed: Option<u32>,
 }
 
-/// A policy and what it learnt of each bank.
+/// A policy, and the state of each bank that it has learnt.
 #[derive(Clone, Debug)]
 pub struct Pages {
     policy: PagePolicy,
@@ -45,7 +45,8 @@ impl Pages {
         Pages { policy, banks: vec![History { counter: OPEN_FROM, closed: None }; banks as usize] }
     }
 
-    /// Whether the column command to `bank` shall close it, given whether others wait for its row or for others.
+    /// Whether the column command to `bank` closes it. The flags say whether requests wait for its row, or for another
+    /// row.
     #[must_use]
     pub fn closes(&self, bank: BankIndex, hits_wait: bool, other_row_waits: bool) -> bool {
         match self.policy {
@@ -55,12 +56,12 @@ impl Pages {
         }
     }
 
-    /// `row` was closed by the policy.
+    /// Notes that the policy has closed `row`.
     pub fn closed(&mut self, bank: BankIndex, row: u32) {
         self.banks[bank.0 as usize].closed = Some(row);
     }
 
-    /// `row` is opened.
+    /// Notes that `row` is opened.
     pub fn activated(&mut self, bank: BankIndex, row: u32) {
         let history = &mut self.banks[bank.0 as usize];
         if history.closed.take() == Some(row) {
@@ -68,7 +69,7 @@ impl Pages {
         }
     }
 
-    /// An open row had to be closed for another.
+    /// Notes that an open row had to be closed for another row.
     pub fn conflicted(&mut self, bank: BankIndex) {
         let history = &mut self.banks[bank.0 as usize];
         history.counter = history.counter.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! A queue of a controller: its requests, kept by bank, so that a scheduler looks at banks and not at requests.
+//! A queue of a controller. It keeps its requests by bank, so that a scheduler looks at banks and not at requests.
 //!
 //! ```text
 //!   backlog (in order, unbounded, counted) -> [ depth entries ] -> bank 0: oldest .. youngest
@@ -13,7 +13,7 @@ use super::clock::Cycles;
 use super::shape::{BankIndex, PerBank};
 use crate::mem::Tag;
 
-/// What a request's bank was when the request's turn came.
+/// State of a request's bank when it was the request's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowOutcome {
     /// its row was open
@@ -30,7 +30,7 @@ pub struct Waiting {
     /// arrival number, smaller is older
     pub order: u64,
     pub arrived: Time,
-    /// from when it goes before all others
+    /// from this cycle on the request goes before all others
     pub overdue: Cycles,
     pub bank: BankIndex,
     pub row: u32,
@@ -43,19 +43,19 @@ pub struct Waiting {
 struct BankQueue {
     /// oldest first
     waiting: Vec<Waiting>,
-    /// the oldest that wants the open row
+    /// the oldest request for the open row
     hit: Option<usize>,
 }
 
-/// Requests of one kind, reads or writes.
+/// Requests of one kind: reads or writes.
 #[derive(Clone, Debug)]
 pub struct Queue {
     depth: usize,
     len: usize,
     banks: Vec<BankQueue>,
-    /// a bit a bank that has requests
+    /// a bit for each bank with requests
     occupied: u128,
-    /// a bit a bank that has a request for its open row
+    /// a bit for each bank with a request for its open row
     hits: u128,
     /// the order of each bank's oldest request, and of its oldest hit
     oldest_order: PerBank<u64>,
@@ -91,42 +91,42 @@ impl Queue {
         self.len == self.depth
     }
 
-    /// A bit a bank that has requests.
+    /// A bit for each bank with requests.
     #[inline]
     #[must_use]
     pub fn occupied(&self) -> u128 {
         self.occupied
     }
 
-    /// The oldest request of `bank`, which has some.
+    /// The oldest request of `bank`, which must have one.
     #[inline]
     #[must_use]
     pub fn oldest(&self, bank: BankIndex) -> &Waiting {
         &self.banks[bank.0 as usize].waiting[0]
     }
 
-    /// A bit a bank that has a request for its open row.
+    /// A bit for each bank with a request for its open row.
     #[inline]
     #[must_use]
     pub fn hits(&self) -> u128 {
         self.hits
     }
 
-    /// The order of the oldest request of each bank that has some.
+    /// The order of each bank's oldest request, for banks with requests.
     #[inline]
     #[must_use]
     pub fn oldest_order(&self) -> &PerBank<u64> {
         &self.oldest_order
     }
 
-    /// The order of the oldest hit of each bank that has some.
+    /// The order of each bank's oldest hit, for banks with hits.
     #[inline]
     #[must_use]
     pub fn hit_order(&self) -> &PerBank<u64> {
         &self.hit_order
     }
 
-    /// Of the banks in `mask`, the one with the oldest request that is overdue at `now`.
+    /// The bank in `mask` with the oldest request that is overdue at `now`.
     pub fn overdue(&mut self, now: Cycles, mut mask: u128) -> Option<BankIndex> {
         if now < self.none_overdue_before {
             return None;
@@ -146,17 +146,17 @@ impl Queue {
         best
     }
 
-    /// Let a request wait before the full queue.
+    /// Lets a request wait before the full queue.
     pub fn hold(&mut self, request: Waiting) {
         self.backlog.push_back(request);
     }
 
-    /// The first that waits before the queue, if there is room for it now.
+    /// Takes the first request that waits before the queue, if the queue has room now.
     pub fn next_held(&mut self) -> Option<Waiting> {
         if self.is_full() { None } else { self.backlog.pop_front() }
     }
 
-    /// Take a request in; `open_row` is its bank's. Whether this changes what its bank does next.
+    /// Takes in a request whose bank has `open_row` open. Returns whether the bank's next command changed.
     pub fn admit(&mut self, request: Waiting, open_row: Option<u32>) -> bool {
         debug_assert!(!self.is_full());
         if self.len == 0 {
@@ -180,7 +180,7 @@ impl Queue {
         first
     }
 
-    /// Take the first hit of `bank` out.
+    /// Takes the first hit of `bank` out of the queue.
     pub fn take_hit(&mut self, bank: BankIndex) -> Waiting {
         let queue = &mut self.banks[bank.0 as usize];
         let index = queue.hit.expect("a column command is planned for a hit only");
@@ -194,7 +194,7 @@ impl Queue {
         request
     }
 
-    /// The row of `bank` is now `open_row`: find its hit.
+    /// Finds the hit of `bank` after its row changed to `open_row`.
     pub fn find_hit(&mut self, bank: BankIndex, open_row: Option<u32>) {
         let queue = &mut self.banks[bank.0 as usize];
         if queue.waiting.is_empty() && queue.hit.is_none() {
@@ -210,7 +210,7 @@ impl Queue {
         }
     }
 
-    /// The rows of these banks are closed: no request hits them.
+    /// Drops the hits of these banks, whose rows are closed.
     pub fn lose_hits(&mut self, banks: u128) {
         let mut lost = self.hits & banks;
         self.hits &= !banks;
@@ -220,7 +220,7 @@ impl Queue {
         }
     }
 
-    /// The oldest request of `bank` needs at least `outcome`.
+    /// Notes that the oldest request of `bank` needs at least `outcome`.
     pub fn note(&mut self, bank: BankIndex, outcome: RowOutcome) {
         if let Some(oldest) = self.banks[bank.0 as usize].waiting.first_mut() {
             oldest.outcome = oldest.outcome.max(outcome);

@@ -1,12 +1,12 @@
-//! Refresh: when each rank owes one, and which command comes next for it.
+//! Refresh: the time at which each rank owes one, and the next command for it.
 //!
 //! ```text
 //!   due -> its banks take no new work -> PREA (PREsb) when they may close -> REFab (REFsb) -> tRFC (tRFCsb)
 //! ```
 //!
-//! All-bank: each rank every tREFI, the ranks of a sub-channel and the sub-channels of a memory staggered. Same-bank (DDR5, fine granularity mode): one bank of each
-//! group every tREFI2 over the banks of a group, the others go on working. A refresh is neither postponed nor
-//! pulled in, though the standards allow a few.
+//! All-bank: each rank every tREFI. The ranks of a sub-channel and the sub-channels of a memory are staggered.
+//! Same-bank (DDR5, fine granularity mode): one bank of each group every tREFI2 over the banks of a group, while the
+//! others go on working. A refresh is neither postponed nor pulled in, though the standards allow a few.
 
 use schemars::JsonSchema;
 
@@ -19,7 +19,7 @@ use super::device::Device;
 use super::shape::{BankIndex, Shape};
 use super::standard::Dram;
 
-/// Which banks a refresh takes.
+/// The banks that a refresh takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefreshMode {
@@ -27,7 +27,7 @@ pub enum RefreshMode {
     SameBank,
 }
 
-/// Which of the sub-channels of a memory this is: each refreshes at a time of its own.
+/// Number of a sub-channel in its memory. Each sub-channel refreshes at a time of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     pub number: u32,
@@ -37,9 +37,9 @@ pub struct Turn {
 #[derive(Clone, Copy, Debug)]
 struct RankRefresh {
     due: Cycles,
-    /// it is due, its banks are being closed
+    /// the refresh is due, and its banks are being closed
     pending: bool,
-    /// the bank of each group whose turn is next, same-bank only
+    /// number of the bank in each group that is refreshed next, for same-bank refresh only
     bank: u32,
 }
 
@@ -50,17 +50,17 @@ pub struct Refresh {
     interval: Cycles,
     shape: Shape,
     ranks: Vec<RankRefresh>,
-    /// a bit a bank that the first refresh of the first rank takes
+    /// a bit for each bank that the first refresh of the first rank takes
     first: u128,
-    /// a bit a bank that waits for its refresh
+    /// a bit for each bank that waits for its refresh
     blocked: u128,
-    /// when the next falls due, unless all are pending
+    /// when the next refresh falls due; `None` if all are pending
     next_due: Option<Cycles>,
 }
 
 impl Refresh {
     /// # Errors
-    /// Where the part has no refresh of that mode.
+    /// Returned if the part has no refresh of that mode.
     pub fn new(mode: RefreshMode, dram: &Dram, shape: Shape, turn: Turn) -> Result<Refresh, DramError> {
         let timing = dram.cycles();
         let interval = match (mode, timing.same_bank_refresh) {
@@ -86,7 +86,7 @@ impl Refresh {
         Ok(Refresh { mode, interval, shape, ranks, first, blocked: 0, next_due })
     }
 
-    /// A bit a bank that takes no new work.
+    /// A bit for each bank that takes no new work.
     #[inline]
     #[must_use]
     pub fn blocked(&self) -> u128 {
@@ -99,14 +99,14 @@ impl Refresh {
         self.ranks[0].due
     }
 
-    /// When the next refresh falls due, unless all are pending.
+    /// When the next refresh falls due; `None` if all are pending.
     #[inline]
     #[must_use]
     pub fn next_due(&self) -> Option<Cycles> {
         self.next_due
     }
 
-    /// Refreshes due by `now` become pending.
+    /// Makes the refreshes due by `now` pending.
     pub fn fall_due(&mut self, now: Cycles) {
         for rank in 0..self.shape.ranks {
             if self.ranks[rank as usize].due <= now && !self.ranks[rank as usize].pending {
@@ -131,7 +131,7 @@ impl Refresh {
         })
     }
 
-    /// The refresh of `rank` was sent: its next is due an interval after this one was.
+    /// Notes that the refresh of `rank` was sent. Its next one is due one interval after this one was due.
     pub fn sent(&mut self, rank: u32) {
         self.blocked &= !self.mask(rank);
         let banks = self.shape.banks_per_group;
@@ -148,7 +148,7 @@ impl Refresh {
         self.ranks[rank as usize].bank
     }
 
-    /// A bit a bank that the next refresh of `rank` takes.
+    /// A bit for each bank that the next refresh of `rank` takes.
     #[inline]
     pub fn mask(&self, rank: u32) -> u128 {
         self.first << (rank * self.shape.groups * self.shape.banks_per_group + self.bank_of(rank))

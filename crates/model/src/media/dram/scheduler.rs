@@ -6,10 +6,10 @@
 //!                       closed          -> ACT    /  that would delay them; else it is the other way round
 //! ```
 //!
-//! First ready, first come, first served (Rixner et al., ISCA 2000): of the commands of a kind that can go at
-//! the earliest instant, the oldest. Once a request is past its age limit, none goes that could put it off.
-//! Reads go until the writes reach their high mark; then writes, down to the low mark. Without reads, writes
-//! above the low mark go until a read comes. Rows of the other direction are not opened ahead of a turn.
+//! First ready, first come, first served (Rixner et al., ISCA 2000). Among the commands of a kind that can go at the
+//! earliest instant, the oldest goes. Once a request is past its age limit, no command goes that could delay it. Reads
+//! go until the writes reach their high mark. Then writes go, down to the low mark. Without reads, writes above the low
+//! mark go until a read comes. No rows are opened for the other direction ahead of its turn.
 
 use super::clock::Cycles;
 use super::command::Command;
@@ -19,7 +19,7 @@ use super::refresh::Refresh;
 use super::shape::BankIndex;
 use crate::mem::AccessKind;
 
-/// What the controller does next.
+/// The next step of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// the column command of the bank's first hit
@@ -39,13 +39,13 @@ pub struct Plan {
     pub step: Step,
 }
 
-/// Which queue is served.
+/// The queue that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Reads,
-    /// the writes reached the high mark: down to the low mark
+    /// the writes reached the high mark: they go down to the low mark
     Drain,
-    /// no read waits: until one comes, or down to the low mark
+    /// no read waits: writes go until one comes, or down to the low mark
     Spare,
 }
 
@@ -57,8 +57,8 @@ pub struct Marks {
 }
 
 impl Mode {
-    /// The mode that follows, with so many reads and writes waiting and so many commands `served` in this one. A
-    /// turn is at least the high mark's commands if as many wait: neither side starves the other.
+    /// The mode that follows, with the numbers of waiting reads and writes, and `served` commands in this mode. A turn
+    /// has at least as many commands as the high mark, if as many wait. So neither side starves the other.
     #[must_use]
     pub fn next(self, reads: usize, writes: usize, served: usize, marks: Marks) -> Mode {
         let had_its_turn = served >= marks.high;
@@ -80,7 +80,7 @@ impl Mode {
     }
 }
 
-/// A bank's next command: the earliest wins, then the oldest.
+/// A bank's next command. The earliest wins, then the oldest.
 #[derive(Clone, Copy)]
 struct Choice {
     at: Cycles,
@@ -97,7 +97,7 @@ impl Choice {
     }
 }
 
-/// Banks whose next command is for a row: a bit each.
+/// Banks whose next command is for a row, a bit for each.
 #[derive(Clone, Copy)]
 struct Rows {
     activate: u128,
@@ -105,7 +105,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Whether any of them could go before `column` by [`row_first`]. It asks the ranks alone, which is quick.
+    /// Whether any of these commands could go before `column` by [`row_first`]. It asks only the ranks, which is quick.
     #[inline]
     fn may_go_before(self, device: &Device, kind: AccessKind, column: Choice, from: Cycles) -> bool {
         let of = |mask: u128, command, soonest: Cycles| {
@@ -116,7 +116,7 @@ impl Rows {
             || of(self.precharge, Command::Precharge, device.soonest_precharge())
     }
 
-    /// The earliest, then the oldest.
+    /// The earliest of these commands; among equals the oldest.
     #[inline]
     fn first(self, device: &Device, queue: &Queue, kind: AccessKind, from: Cycles) -> Option<Choice> {
         let choice = |first: First, command| {
@@ -130,7 +130,7 @@ impl Rows {
     }
 }
 
-/// The next step, not before `from`, with `queue` being served.
+/// The next step, not before `from`, while `queue` is served.
 #[must_use]
 pub fn plan(device: &Device, queue: &mut Queue, kind: AccessKind, refresh: &Refresh, from: Cycles) -> Plan {
     let (open, hits) = (device.open_banks(), queue.hits());
@@ -162,7 +162,8 @@ pub fn plan(device: &Device, queue: &mut Queue, kind: AccessKind, refresh: &Refr
         && let Some(bank) = queue.overdue(choice.at, banks)
     {
         let overdue = overdue_choice(device, queue, kind, bank, from);
-        // Others fill the time while it cannot go, as long as they do not put it off. A refresh goes before it.
+        // Other commands fill the time before the overdue one can go, as long as they do not delay it. A refresh goes
+        // before it.
         let fills = choice.at + keep_clear(device) <= overdue.at;
         let owed = owed.filter(|owed| owed.at <= overdue.at);
         chosen = if fills { chosen } else { owed.or(Some(overdue)) };
@@ -174,8 +175,9 @@ pub fn plan(device: &Device, queue: &mut Queue, kind: AccessKind, refresh: &Refr
     }
 }
 
-/// Of a column and a row command, the one goes first that the other would delay, if the other can spare the time:
-/// columns that wait for the data bus cannot, and activates that nothing waits behind cannot either.
+/// Whether the row command goes before the column command. A command that the other would delay goes first, if the other
+/// can spare the time. A column that waits for the data bus cannot spare the time. An activate without a waiting request
+/// cannot either.
 fn row_first(device: &Device, kind: AccessKind, column: Choice, row: Choice) -> bool {
     match (column.step, row.step) {
         (Step::Column { bank, .. }, _) if device.waits_for_data_bus(kind, bank) => {
@@ -186,7 +188,7 @@ fn row_first(device: &Device, kind: AccessKind, column: Choice, row: Choice) -> 
     }
 }
 
-/// When the next command of `bank`, which a request has just joined, could go.
+/// The cycle at which the next command of `bank` could go, after a request has joined the bank.
 #[must_use]
 pub fn next_of(device: &Device, queue: &Queue, kind: AccessKind, bank: BankIndex) -> Cycles {
     if queue.hits() >> bank.0 & 1 == 1 {
@@ -198,13 +200,13 @@ pub fn next_of(device: &Device, queue: &Queue, kind: AccessKind, bank: BankIndex
     }
 }
 
-/// The longest distance that a command to one bank imposes on one to another.
+/// The longest distance that a command to one bank imposes on a command to another bank.
 fn keep_clear(device: &Device) -> Cycles {
     let timing = device.timing();
     timing.t_ccd_l.max(timing.t_ccd_l_wr).max(timing.t_rrd_l)
 }
 
-/// What the oldest request of `bank` needs next, whatever else could go.
+/// The next command for the oldest request of `bank`, whatever else could go.
 #[cold]
 fn overdue_choice(device: &Device, queue: &Queue, kind: AccessKind, bank: BankIndex, from: Cycles) -> Choice {
     let oldest = queue.oldest(bank);

@@ -1,4 +1,4 @@
-//! The shape of a sub-channel: ranks of groups of banks, numbered through, and tables with a value a bank.
+//! The shape of a sub-channel: ranks of groups of banks, numbered in sequence, and tables with a value for each bank.
 
 use std::ops::{Index, IndexMut};
 
@@ -45,7 +45,7 @@ impl Shape {
         (rank * banks..(rank + 1) * banks).map(BankIndex)
     }
 
-    /// A bit a bank of `rank`.
+    /// A bit for each bank of `rank`.
     #[inline]
     #[must_use]
     pub fn mask_of_rank(self, rank: u32) -> u128 {
@@ -59,11 +59,11 @@ impl Shape {
     }
 }
 
-/// A value a bank: a table of fixed size, so that an index needs no check.
+/// A value for each bank: a table of fixed size, so that an index needs no check.
 #[derive(Clone, Debug)]
 pub struct PerBank<T>([T; MOST_BANKS as usize]);
 
-/// Banks of a sub-channel at most: 4 ranks of DDR5.
+/// Most banks of a sub-channel: 4 ranks of DDR5.
 pub const MOST_BANKS: u32 = 128;
 
 impl<T: Copy> PerBank<T> {

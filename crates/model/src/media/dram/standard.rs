@@ -4,7 +4,7 @@
 //!   channel 64 bit --- sub-channel 32 bit (DDR5) --- rank --- bank group --- bank --- row --- column
 //! ```
 //!
-//! A part is a file of `data/dram/` or one of the user's of the same form; [`Dram::load`] reads it.
+//! A part is a file of `data/dram/`, or a file of the user in the same form. [`Dram::load`] reads it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::document::{Kind, Mistake, library, parts, read};
 use crate::error::ModelError;
 use crate::fact::Sourced;
 
-/// A part by its name; a file of `data/dram/`, or one of the user's.
+/// A part by its name: a file of `data/dram/`, or a file of the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     name: String,
@@ -73,7 +73,7 @@ pub fn part_names() -> Vec<String> {
     library::names(Kind::Dram)
 }
 
-/// How a rank is built.
+/// Organisation of a rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Organisation {
@@ -111,7 +111,7 @@ impl Organisation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dram {
-    /// as a person says it, with density and width
+    /// name for people, with density and width
     pub name: String,
     pub generation: Generation,
     pub rate: Sourced<TransferRate>,
@@ -141,7 +141,7 @@ impl Dram {
         self.timing.cycles(self.clock(), self.generation, burst)
     }
 
-    /// What the data lines of all sub-channels of a channel carry [B/s].
+    /// Bandwidth of the data lines of all sub-channels of a channel [B/s].
     #[must_use]
     pub fn peak_bytes_per_second(&self) -> u64 {
         let bits = u64::from(*self.organisation.width_bits) * u64::from(*self.organisation.sub_channels);
@@ -183,11 +183,11 @@ impl Dram {
         self.check_timing()
     }
 
-    /// What no device can break, whatever its bin.
+    /// Checks the rules that every device obeys, whatever its bin.
     fn check_timing(&self) -> Result<(), DramError> {
         let timing = self.cycles();
         let rules = [
-            // in ns: each is rounded to cycles on its own
+            // in ns, because each is rounded to cycles on its own
             (
                 self.timing.t_rc.time() >= self.timing.t_ras.time() + self.timing.t_rp.time(),
                 "timing.tRC",

@@ -38,7 +38,7 @@ macro_rules! timings {
         }
 
         impl TimingSpec {
-            /// In cycles of `clock`; a burst takes `burst` of them.
+            /// Timing in cycles of `clock`. A burst takes `burst` cycles.
             #[must_use]
             pub fn cycles(&self, clock: Clock, generation: Generation, burst: Cycles) -> Timing {
                 let minimum = |spec: &Sourced<Minimum>| spec.cycles(clock, generation);
@@ -126,13 +126,13 @@ pub struct SameBankRefresh {
 }
 
 impl Timing {
-    /// Write command to the end of its data.
+    /// Cycles from a write command to the end of its data.
     #[must_use]
     pub fn write_end(&self) -> Cycles {
         self.cwl + self.burst
     }
 
-    /// Read command to write command: the write's data follow the read's after the turn-around.
+    /// Cycles from a read command to a write command. The write's data follow the read's data after the turn-around.
     #[must_use]
     pub fn read_to_write(&self) -> Cycles {
         self.cl + self.burst + self.t_rtw - self.cwl

@@ -1,14 +1,14 @@
-//! An independent checker of a log: what no flash can do, whatever its translation layer does.
+//! An independent checker of a log: it finds operations that no flash can do, whatever its translation layer.
 //!
-//! A page is never read before it is programmed, nor programmed twice without an erase between; the pages of a block are
-//! programmed in order (ONFI 5.1, 3.1: pages within a block are programmed from the first to the last). The checker shares
-//! no code with the translation layer: it knows blocks by their numbers alone.
+//! A page is never read before it is programmed, nor programmed twice without an erase between. The pages of a block
+//! are programmed in order (ONFI 5.1, 3.1: pages within a block are programmed from the first to the last). The checker
+//! shares no code with the translation layer. It knows blocks only by their numbers.
 
 use std::collections::HashMap;
 
 use super::operation::{Kind, Operation};
 
-/// What it has seen of each block: stripes in its cells.
+/// State of the checker: for each block, the number of stripes in its cells.
 #[derive(Debug, Default)]
 pub struct Checker {
     programmed: HashMap<(u32, u32), u32>,
@@ -18,7 +18,8 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// A checker of dies whose blocks have so many stripes, of which the first ones were full before.
+    /// A checker of dies whose blocks have `stripes` stripes. The first `full_before` blocks were full before the log
+    /// began.
     #[must_use]
     pub fn new(stripes: u32, full_before: u32) -> Checker {
         Checker { programmed: HashMap::new(), stripes, full_before }
@@ -27,7 +28,7 @@ impl Checker {
     /// Takes the next operation of the log.
     ///
     /// # Errors
-    /// Says what the operation breaks.
+    /// Names the rule that the operation breaks.
     pub fn take(&mut self, operation: &Operation) -> Result<(), String> {
         let at = |block: u32| (operation.die, block);
         let before = |block: u32| if block < self.full_before { self.stripes } else { 0 };

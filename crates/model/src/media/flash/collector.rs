@@ -1,4 +1,4 @@
-//! Garbage collection: which block is erased next. A policy is a file of `collector/`.
+//! Garbage collection: it chooses the block that is erased next. A policy is a file of `collector/`.
 
 mod cost_benefit;
 mod greedy;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::geometry::BlockId;
 
-/// How the next block to erase is chosen.
+/// The rule that chooses the next block to erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Collector {
     /// the block with the fewest valid units
     Greedy,
-    /// the block with the best ratio of space gained, by age, to what is copied (Rosenblum and Ousterhout, SOSP 1991)
+    /// the block with the best ratio of space gained, by age, to units copied (Rosenblum and Ousterhout, SOSP 1991)
     CostBenefit,
 }
 
@@ -24,12 +24,12 @@ pub struct Candidate {
     pub block: BlockId,
     /// units that have to be copied
     pub valid: u32,
-    /// units that hosts and collection have written to the die since the block was last written to
+    /// number of units that hosts and collection have written to the die since the last write to the block
     pub age: u64,
 }
 
 impl Collector {
-    /// The block to erase next; the first of equals.
+    /// Chooses the block to erase next. Among equal blocks it is the first.
     pub fn choose(self, candidates: impl Iterator<Item = Candidate>, block_units: u32) -> Option<Candidate> {
         match self {
             Collector::Greedy => greedy::choose(candidates),

@@ -5,11 +5,12 @@
 //!   write:    write buffer -> done, programmed when a stripe is full           erase: [tBERS]
 //! ```
 //!
-//! Collection is preempted: after each of its operations a read or a program that waits goes first. If a write waits for room,
-//! reads and what makes room take turns.
+//! Collection is preempted: after each of its operations, a waiting read or program goes first. If a write waits for
+//! room, reads take turns with the programs and the collection that make room.
 //!
-//! If the part can suspend, a read does not wait for the end of a program or an erase: the operation stops, the reads that wait
-//! are served, and it goes on with what was left. While a write waits for room nothing is suspended, so that it gets some.
+//! If the part can suspend, a read does not wait for the end of a program or an erase. The operation stops, the waiting
+//! reads are served, and the operation goes on with its remaining time. While a write waits for room nothing is
+//! suspended, so that the write gets room.
 //!
 //! Not modelled: reads of several planes at once, retries of reads.
 
@@ -23,24 +24,24 @@ use super::operation::{Kind, Operation};
 use super::stats::FlashStats;
 use crate::mem::{Driver, Tag, Wake};
 
-/// Stripes of a die that are in the write buffer before hosts have to wait.
+/// Stripes of a die in the write buffer before hosts have to wait.
 const BUFFERED: usize = 2;
 
-/// How long the operations of a drive take.
+/// Times of a drive's operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     pub read: Time,
     pub program: Time,
     pub erase: Time,
-    /// until a program or an erase has made way for a read; none: it does not
+    /// until a program or an erase has made way for a read; `None` if it does not make way
     pub suspend: Option<Time>,
-    /// of a unit on the bus
+    /// transfer of a unit over the bus
     pub transfer: Time,
-    /// of the controller, for each request
+    /// latency of the controller, for each request
     pub controller: Time,
 }
 
-/// What a die needs of its drive for a step.
+/// Parts of the drive that a die needs for a step.
 pub struct Drive<'a> {
     pub geometry: &'a Geometry,
     pub times: &'a Times,
@@ -49,7 +50,7 @@ pub struct Drive<'a> {
     pub log: &'a mut Option<Vec<Operation>>,
 }
 
-/// A request of the host that waits.
+/// A waiting request of the host.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     tag: Tag,
@@ -57,7 +58,7 @@ struct Waiting {
     since: Time,
 }
 
-/// What a die is doing.
+/// The present operation of a die.
 #[derive(Clone, Debug)]
 enum Busy {
     Sensing(Waiting),
@@ -73,7 +74,7 @@ enum Busy {
 #[derive(Clone, Debug)]
 struct Suspended {
     operation: Busy,
-    /// what is left of it
+    /// its remaining time
     left: Time,
 }
 
@@ -83,7 +84,7 @@ pub struct Die {
     number: u32,
     pub ftl: Ftl,
     busy: Option<Busy>,
-    /// when its operation ends; a suspended operation wakes the die earlier, and that wake is ignored
+    /// when the operation ends; a suspended operation wakes the die earlier, and that wake is ignored
     until: Time,
     suspended: Option<Suspended>,
     reads: VecDeque<Waiting>,
@@ -100,21 +101,21 @@ impl Die {
         Die { number, ftl, busy: None, until, suspended: None, reads, writes, programs, after_read: false }
     }
 
-    /// The host reads a unit.
+    /// Takes a read of a unit from the host.
     pub fn read<D: Driver>(&mut self, now: Time, tag: Tag, unit: Logical, mut drive: Drive<'_>, driver: &mut D) {
         self.reads.push_back(Waiting { tag, unit, since: now });
         self.suspend(now, &mut drive, driver);
         self.proceed(now, &mut drive, driver);
     }
 
-    /// The host writes a unit.
+    /// Takes a write of a unit from the host.
     pub fn write<D: Driver>(&mut self, now: Time, tag: Tag, unit: Logical, mut drive: Drive<'_>, driver: &mut D) {
         self.writes.push_back(Waiting { tag, unit, since: now });
         self.accept(now, &mut drive, driver);
         self.proceed(now, &mut drive, driver);
     }
 
-    /// Its operation, or the transfer after it, has ended.
+    /// Ends the operation, or the transfer after it.
     pub fn wake<D: Driver>(&mut self, now: Time, mut drive: Drive<'_>, driver: &mut D) {
         if now < self.until {
             return;
@@ -141,7 +142,7 @@ impl Die {
         self.proceed(now, &mut drive, driver);
     }
 
-    /// Stops a program or an erase for the read that has come, if that is sooner than its end.
+    /// Stops a program or an erase for a read that has come, if stopping is sooner than the operation's end.
     fn suspend<D: Driver>(&mut self, now: Time, drive: &mut Drive<'_>, driver: &mut D) {
         let Some(takes) = drive.times.suspend else { return };
         let long = match self.busy {
@@ -149,7 +150,7 @@ impl Die {
             Some(Busy::Erasing(_)) => drive.times.erase,
             _ => return,
         };
-        // A program's data are still on the bus.
+        // Before that, the program's data are still on the bus.
         let has_begun = now + long >= self.until;
         if !has_begun || now + takes >= self.until || !self.writes.is_empty() {
             return;
@@ -160,14 +161,14 @@ impl Die {
         self.begin(now + takes, Busy::Suspending, driver);
     }
 
-    /// Goes on with what was suspended.
+    /// Resumes the suspended operation, if there is one.
     fn resume<D: Driver>(&mut self, now: Time, driver: &mut D) -> bool {
         let Some(Suspended { operation, left }) = self.suspended.take() else { return false };
         self.begin(now + left, operation, driver);
         true
     }
 
-    /// Takes in writes for which there is room.
+    /// Takes in the writes for which there is room.
     fn accept<D: Driver>(&mut self, now: Time, drive: &mut Drive<'_>, driver: &mut D) {
         while self.programs.len() < BUFFERED && self.ftl.has_room(Writer::Host) {
             let Some(Waiting { tag, unit, since }) = self.writes.pop_front() else { return };
@@ -179,7 +180,7 @@ impl Die {
         }
     }
 
-    /// Begins what comes next, if the die is idle.
+    /// Begins the next operation, if the die is idle.
     fn proceed<D: Driver>(&mut self, now: Time, drive: &mut Drive<'_>, driver: &mut D) {
         if self.busy.is_some() {
             return;
@@ -201,7 +202,8 @@ impl Die {
         }
     }
 
-    /// Begins what hosts that write wait for: collection where no erased block is left, else a program.
+    /// Begins the operation that waiting writes need. It is collection if no erased block is left, and otherwise a
+    /// program.
     fn begin_for_writes<D: Driver>(&mut self, now: Time, drive: &mut Drive<'_>, driver: &mut D) -> bool {
         if self.ftl.has_room(Writer::Host) {
             self.begin_program(now, drive, driver);
@@ -211,7 +213,7 @@ impl Die {
         self.busy.is_some()
     }
 
-    /// Begins the next read that needs the cells; those that the write buffer answers are done.
+    /// Begins the next read that needs the cells. Reads that the write buffer answers are done at once.
     fn begin_read<D: Driver>(&mut self, now: Time, drive: &mut Drive<'_>, driver: &mut D) -> bool {
         while let Some(waiting) = self.reads.pop_front() {
             let slot = self.ftl.slot(waiting.unit);
@@ -241,7 +243,7 @@ impl Die {
         self.begin(sent + drive.times.program, Busy::Programming(stripe), driver);
     }
 
-    /// Begins an erase or the copies of a page; programs that collection waits for go first.
+    /// Begins an erase or the copies of a page. Programs that collection waits for go first.
     fn begin_collection<D: Driver>(&mut self, now: Time, drive: &mut Drive<'_>, driver: &mut D) {
         if let Some(block) = self.ftl.next_erase() {
             self.begin_erase(now, block, drive, driver);
@@ -253,7 +255,7 @@ impl Die {
             drive.note(now, self.number, Kind::Read { block, stripe, plane });
             self.begin(now + drive.times.read, Busy::SensingCopies(copies), driver);
         } else if let Some(block) = self.ftl.next_erase() {
-            // The block that was chosen had no valid unit.
+            // The chosen block had no valid unit.
             self.begin_erase(now, block, drive, driver);
         }
     }
@@ -282,7 +284,7 @@ impl Die {
 }
 
 impl Drive<'_> {
-    /// Units go over the bus, after those that came first: when the last one is over.
+    /// Moves units over the bus, after earlier transfers. Returns when the last unit is over.
     fn transfer(&mut self, now: Time, units: u32) -> Time {
         let long = self.times.transfer * u64::from(units);
         self.bus.reserve(now, long) + long

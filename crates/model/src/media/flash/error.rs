@@ -1,6 +1,6 @@
-//! What can be wrong with the description of flash.
+//! Errors in the description of flash.
 
-/// Each with a stable code, its cause, and what is valid.
+/// Errors of a drive's description. Each has a stable code, its cause, and the valid values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlashError {
     #[error("FLASH001: `{key}` is {value}; valid: {valid}")]
@@ -13,7 +13,7 @@ pub enum FlashError {
 }
 
 impl FlashError {
-    /// `value` is outside what is `valid` for `key`.
+    /// An error for a `value` of `key` that is not `valid`.
     pub(super) fn out_of_range(key: &'static str, value: impl std::fmt::Display, valid: &'static str) -> Self {
         FlashError::OutOfRange { key, value: value.to_string(), valid }
     }

@@ -1,11 +1,11 @@
-//! The flash translation layer of a die: where each unit is, which blocks are free, and what collection does next.
+//! The flash translation layer of a die: the place of each unit, the free blocks, and the next step of collection.
 //!
 //! ```text
 //!   erased --first unit--> filling --last unit--> closed --chosen--> collected --copies programmed, erase--> erased
 //! ```
 //!
-//! The order is safe against a loss of power: a block is erased only after each copy of its units is in the cells. What is in
-//! the write buffer survives by the drive's capacitors. Hosts and collection fill blocks of their own.
+//! The order is safe against a loss of power: a block is erased only after each copy of its units is in the cells. The
+//! drive's capacitors keep the data in the write buffer. Hosts and collection fill blocks of their own.
 //!
 //! Not modelled: units that move from die to die, static wear levelling, bad blocks, the map's own pages.
 
@@ -15,7 +15,7 @@ use super::collector::{Candidate, Collector};
 use super::geometry::{BlockId, Geometry, Logical, Slot};
 use super::precondition::{Layout, Precondition};
 
-/// Who writes a unit.
+/// Writer of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
     Host,
@@ -49,14 +49,14 @@ enum Phase {
 #[derive(Clone, Debug)]
 struct Block {
     phase: Phase,
-    /// units whose newest data are here
+    /// units whose newest data are in this block
     valid: u32,
-    /// stripes in the cells
+    /// stripes that are in the cells
     programmed: u32,
     erases: u32,
-    /// units written to the die before the last one here
+    /// number of units written to the die before the last one in this block
     written_at: u64,
-    /// in the order of places; `None` of a block as pre-conditioning left it
+    /// units in the order of their places; `None` if the block is as pre-conditioning left it
     units: Option<Vec<Logical>>,
 }
 
@@ -64,7 +64,7 @@ struct Block {
 #[derive(Clone, Debug)]
 struct Victim {
     block: BlockId,
-    /// what is left, the first page last
+    /// units still to be copied, those of the first page last
     units: Vec<(u32, Logical)>,
 }
 
@@ -80,7 +80,7 @@ struct Emptied {
 pub struct Ftl {
     geometry: Geometry,
     collector: Collector,
-    /// erased blocks below which collection works
+    /// collection works while fewer blocks than this are erased
     free_blocks: usize,
     layout: Layout,
     /// units that have been written since pre-conditioning
@@ -91,16 +91,16 @@ pub struct Ftl {
     collection: Option<BlockId>,
     victim: Option<Victim>,
     emptied: Vec<Emptied>,
-    /// units written by hosts and collection
+    /// number of units that hosts and collection have written
     written: u64,
-    /// the last stripe that collection has put a unit into, until it is in the cells
+    /// the last stripe that collection has put a unit into; `None` once the stripe is in the cells
     last_copy: Option<Stripe>,
 }
 
 impl Ftl {
     pub fn new(geometry: Geometry, collector: Collector, free_blocks: u32, how: Precondition) -> Ftl {
         let block_units = geometry.units_per_block();
-        // Two blocks are for what is written next.
+        // Two blocks stay free for the next writes.
         let used = match how {
             Precondition::Full => geometry.logical.div_ceil(block_units),
             Precondition::Fragmented => geometry.blocks - free_blocks - 1,
@@ -138,22 +138,22 @@ impl Ftl {
         }
     }
 
-    /// Blocks that are full, before the first write of a run: the first ones.
+    /// Number of blocks that are full before the first write of a run. These are the first blocks.
     pub fn full_blocks(&self) -> u32 {
         self.geometry.blocks - self.erased.len() as u32
     }
 
-    /// Where the newest data of a unit are, or will be when their stripe is programmed.
+    /// Place of a unit's newest data. Until their stripe is programmed they are in the write buffer.
     pub fn slot(&self, unit: Logical) -> Slot {
         self.moved.get(&unit.0).copied().unwrap_or_else(|| self.layout.slot(unit))
     }
 
-    /// Whether the cells have what is at this place; if not, the write buffer has it.
+    /// Whether the data of this place are in the cells. If not, the write buffer has them.
     pub fn is_programmed(&self, slot: Slot) -> bool {
         self.geometry.stripe(slot.place) < self.block(slot.block).programmed
     }
 
-    /// Whether there is room for a unit; the last erased block is for collection.
+    /// Whether there is room for a unit. The last erased block is reserved for collection.
     pub fn has_room(&self, writer: Writer) -> bool {
         match writer {
             Writer::Host => self.host.is_some() || self.erased.len() > 1,
@@ -161,7 +161,7 @@ impl Ftl {
         }
     }
 
-    /// Gives the unit a new place; a stripe that it fills has to be programmed.
+    /// Gives the unit a new place. Returns the stripe that the unit fills, which has to be programmed.
     pub fn write(&mut self, unit: Logical, writer: Writer) -> Option<Stripe> {
         let old = self.slot(unit);
         self.block_mut(old.block).valid -= 1;
@@ -192,7 +192,7 @@ impl Ftl {
         }
     }
 
-    /// The block that the writer fills; a new one is the least worn.
+    /// The block that the writer fills. A new block is the least worn one.
     fn frontier(&mut self, writer: Writer) -> BlockId {
         if let Some(block) = *self.frontier_of(writer) {
             return block;
@@ -206,7 +206,7 @@ impl Ftl {
         block
     }
 
-    /// A stripe is in the cells.
+    /// Notes that a stripe is in the cells.
     pub fn programmed(&mut self, stripe: Stripe) {
         self.block_mut(stripe.block).programmed = stripe.number + 1;
         if self.last_copy == Some(stripe) {
@@ -235,7 +235,8 @@ impl Ftl {
             || (self.wants_collection() && self.candidates().next().is_some())
     }
 
-    /// The next page of the block that is collected; a new block where none is and erased ones are too few.
+    /// The next page of the block that is collected. Without such a block, one is chosen if there are too few erased
+    /// blocks.
     pub fn next_copies(&mut self) -> Option<Copies> {
         loop {
             if self.victim.is_none() {
@@ -250,7 +251,7 @@ impl Ftl {
                 return Some(copies);
             }
             self.emptied.push(Emptied { block: id, after: self.last_copy });
-            // Where a copy is not yet in the cells, more copies have to fill its stripe.
+            // A copy that is not yet in the cells needs more copies to fill its stripe.
             self.last_copy?;
         }
     }
@@ -275,7 +276,7 @@ impl Ftl {
         Some(Copies { block, stripe, plane, units })
     }
 
-    /// A unit of a page that was read: copied if hosts have not written it meanwhile.
+    /// Copies a unit of a page that was read, unless hosts have written the unit meanwhile.
     pub fn copy(&mut self, block: BlockId, (place, unit): (u32, Logical)) -> Copied {
         if self.slot(unit) != (Slot { block, place }) {
             return Copied::Overwritten;
@@ -283,7 +284,7 @@ impl Ftl {
         Copied::Moved(self.write(unit, Writer::Collection))
     }
 
-    /// A block is erased.
+    /// Notes that a block is erased.
     pub fn erased(&mut self, block: BlockId) {
         let state = self.block_mut(block);
         assert_eq!(state.valid, 0, "a block with valid units is never erased");
@@ -327,17 +328,17 @@ impl Ftl {
         &mut self.blocks[id.0 as usize]
     }
 
-    /// The least and the most that a block has been erased.
+    /// The least and the greatest number of erases of a block.
     pub fn wear(&self) -> (u32, u32) {
         let erases = || self.blocks.iter().map(|block| block.erases);
         (erases().min().unwrap_or(0), erases().max().unwrap_or(0))
     }
 }
 
-/// What became of a unit that collection has read.
+/// Result of copying a unit that collection has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
     Overwritten,
-    /// its new stripe, where that is full
+    /// the unit's new stripe, if that is full
     Moved(Option<Stripe>),
 }

@@ -4,18 +4,18 @@
 //!   drive -> channel -> die -> block -> stripe (a page of each plane) -> page -> unit (what the FTL maps)
 //! ```
 //!
-//! Unit `n` of the drive is unit `n / dies` of die `n % dies`. A block here is a block of each plane, because one command
-//! erases them together; a stripe is what one command programs.
+//! Unit `n` of the drive is unit `n / dies` of die `n % dies`. A block here is a block of each plane, because one
+//! command erases them together. One command programs a stripe.
 
 use cxlab_kernel::Bytes;
 
 use super::FlashSpec;
 use super::error::FlashError;
 
-/// Blocks of a die that hold no data, at least: two being filled, two erased, and one to collect from.
+/// Least number of blocks of a die without data: two being filled, two erased, and one to collect from.
 pub const LEAST_SPARE: u64 = 5;
 
-/// A unit of a die, as the host counts them.
+/// A unit of a die, by the host's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Logical(pub u32);
 
@@ -27,7 +27,7 @@ pub struct BlockId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub block: BlockId,
-    /// counted from the first stripe of the block on
+    /// number of the place, from the first stripe of the block on
     pub place: u32,
 }
 
@@ -37,7 +37,7 @@ pub struct Geometry {
     pub channels: u32,
     pub dies: u32,
     pub planes: u32,
-    /// stripes of a block, which are the pages of a plane's block
+    /// stripes of a block; a plane's block has as many pages
     pub stripes: u32,
     pub units_per_page: u32,
     pub blocks: u32,
@@ -48,7 +48,7 @@ pub struct Geometry {
 
 impl Geometry {
     /// # Errors
-    /// [`FlashError`] names the parameter that cannot be, and what is valid.
+    /// [`FlashError`] names the invalid parameter and the valid values.
     pub fn new(spec: &FlashSpec, capacity: Bytes, unit: Bytes) -> Result<Geometry, FlashError> {
         let part = spec.part.part();
         let (page, unit_bytes) = (part.page.get(), unit.get());
@@ -56,7 +56,7 @@ impl Geometry {
             let valid = "a power of two, 512 B to the planes' pages of a part together";
             return Err(FlashError::out_of_range("cache.line", unit, valid));
         }
-        // A unit that is larger than a page lies on several planes: the model counts it as of one larger page.
+        // A unit larger than a page lies on several planes. The model counts it as one larger page.
         let units_per_page = (page / unit_bytes).max(1) as u32;
         let planes = (part.stripe().get() / unit_bytes) as u32 / units_per_page;
         let (channels, dies, stripes) = (*spec.channels, *spec.channels * *spec.dies, *part.pages);
@@ -76,7 +76,7 @@ impl Geometry {
         Ok(Geometry { channels, dies, planes, stripes, units_per_page, blocks, logical, unit_bytes })
     }
 
-    /// Blocks of a die beyond those that its units fill.
+    /// Number of a die's blocks beyond those that its units fill.
     #[must_use]
     pub fn spare(&self) -> u32 {
         self.blocks - self.logical.div_ceil(self.units_per_block())
@@ -92,14 +92,14 @@ impl Geometry {
         self.units_per_stripe() * self.stripes
     }
 
-    /// The die of a unit of the drive, and the unit within it.
+    /// The die of a unit of the drive, and the unit's number within that die.
     #[must_use]
     pub fn locate(&self, unit: u64) -> (u32, Logical) {
         let dies = u64::from(self.dies);
         ((unit % dies) as u32, Logical((unit / dies) as u32 % self.logical))
     }
 
-    /// The channel of a die: neighbouring dies are on different channels.
+    /// The channel of a die. Neighbouring dies are on different channels.
     #[must_use]
     pub fn channel(&self, die: u32) -> u32 {
         die % self.channels

@@ -1,10 +1,10 @@
-//! An operation of a die, as a log has it.
+//! An operation of a die, as a log records it.
 
 use cxlab_kernel::Time;
 
 use super::geometry::BlockId;
 
-/// What was begun, where and when.
+/// An operation, with its place and the time at which it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     pub at: Time,
@@ -12,7 +12,7 @@ pub struct Operation {
     pub kind: Kind,
 }
 
-/// The operations that a die knows.
+/// Kinds of operations of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Read {

@@ -1,6 +1,6 @@
-//! A flash part as data: what a die is made of and how long its operations take, each number with its source.
+//! A flash part as data: the organisation of a die and the times of its operations, each number with its source.
 //!
-//! A part is a file of `data/flash/` or one of the user's of the same form; [`FlashPart::load`] reads it.
+//! A part is a file of `data/flash/`, or a file of the user in the same form. [`FlashPart::load`] reads it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::fact::Sourced;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlashPart {
-    /// as a person says it
+    /// description for people
     pub description: String,
     /// arrays of a die that one command programs or erases together
     pub planes: Sourced<u32>,
@@ -35,7 +35,7 @@ pub struct FlashPart {
     /// until a program or an erase has made way for a read [ns]; without it a read waits for their end
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<Sourced<Time>>,
-    /// what the bus of a channel carries [GB/s]
+    /// bandwidth of a channel's bus [GB/s]
     pub bus: Sourced<Bandwidth>,
 }
 
@@ -64,7 +64,7 @@ impl FlashPart {
     }
 }
 
-/// A part by its name.
+/// A part and its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedPart {
     name: String,
@@ -82,7 +82,7 @@ impl NamedPart {
         &self.part
     }
 
-    /// Another die of this name, for tests of what a part changes.
+    /// A changed copy of the part under the same name, for tests.
     #[must_use]
     pub fn with(&self, change: impl FnOnce(&mut FlashPart)) -> NamedPart {
         let mut part = FlashPart::clone(&self.part);

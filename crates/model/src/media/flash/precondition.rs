@@ -1,16 +1,17 @@
 //! Pre-conditioning: how full and how fragmented a drive is when a run begins.
 //!
-//! A fragmented drive is as long uniform random writes leave it: its blocks were written one after the other, and the
-//! older one is, the fewer of its units are still valid. With greedy collection the share of valid units falls
-//! geometrically from 1 to the share `u` of the next victim, and `(1 - u) / ln(1 / u)` is the share of valid units of all
-//! blocks (Desnoyers, SYSTOR 2012, 4). So the state of any block is a formula: a drive of terabytes costs a few bytes a block.
+//! A fragmented drive is as long uniform random writes leave it. Its blocks were written one after the other, and the
+//! older a block is, the fewer of its units are still valid. With greedy collection the share of valid units falls
+//! geometrically from 1 to the share `u` of the next victim. The share of valid units of all blocks is then
+//! `(1 - u) / ln(1 / u)` (Desnoyers, SYSTOR 2012, 4). So the state of any block is a formula. A drive of terabytes costs
+//! a few bytes a block.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::geometry::{BlockId, Geometry, Logical, Slot};
 
-/// What a drive holds when a run begins.
+/// State of a drive when a run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Precondition {
@@ -20,10 +21,10 @@ pub enum Precondition {
     Fragmented,
 }
 
-/// Where the units of a die are before the first write of a run.
+/// Places of a die's units before the first write of a run.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// units before each block, in the order of writing; the last entry counts all
+    /// number of units before each block, in the order of writing; the last entry counts all units
     before: Vec<u32>,
     block_units: u32,
     logical: u64,
@@ -33,7 +34,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The units of a die over its first `blocks` blocks.
+    /// Places the units of a die in its first `blocks` blocks.
     pub fn new(how: Precondition, geometry: &Geometry, blocks: u32) -> Layout {
         let (logical, block_units) = (geometry.logical, geometry.units_per_block());
         let before = match how {
@@ -53,7 +54,7 @@ impl Layout {
         Layout { before, block_units, logical, multiplier, inverse: inverse(multiplier, logical) }
     }
 
-    /// Units that the block holds.
+    /// Number of units that the block holds.
     pub fn units_of(&self, block: BlockId) -> u32 {
         let at = block.0 as usize;
         match (self.before.get(at), self.before.get(at + 1)) {
@@ -62,7 +63,7 @@ impl Layout {
         }
     }
 
-    /// Where a unit is.
+    /// Place of a unit.
     pub fn slot(&self, unit: Logical) -> Slot {
         let rank = (u64::from(unit.0) * self.multiplier % self.logical) as u32;
         let block = self.before.partition_point(|before| *before <= rank) - 1;
@@ -71,7 +72,7 @@ impl Layout {
         Slot { block: BlockId(block as u32), place: place as u32 }
     }
 
-    /// The units of a block and their places, in the order of their places.
+    /// The units of a block with their places, in the order of their places.
     pub fn units_in(&self, block: BlockId) -> impl Iterator<Item = (u32, Logical)> {
         let held = self.units_of(block);
         let first = self.before.get(block.0 as usize).copied().unwrap_or(0);
@@ -83,7 +84,7 @@ impl Layout {
     }
 }
 
-/// The share of valid units of greedy collection's victim, where `share` of all units is valid: bisection.
+/// Share of valid units in greedy collection's victim, if `share` of all units is valid. Found by bisection.
 fn victim_share(share: f64) -> f64 {
     let (mut low, mut high) = (1e-9, 1.0 - 1e-9);
     for _ in 0..100 {
@@ -93,7 +94,8 @@ fn victim_share(share: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// A number without a common divisor with `count`, near its golden section: multiples of it lie far apart (Knuth vol. 3, 6.4).
+/// A number near the golden section of `count`, without a common divisor with it. Multiples of the number lie far apart
+/// (Knuth vol. 3, 6.4).
 fn scatter(count: u64) -> u64 {
     let start = (count as f64 * 0.618_033_988_75) as u64;
     (start.max(1)..).find(|number| greatest_divisor(*number, count) == 1).expect("count + 1 has no divisor in common")
@@ -103,7 +105,7 @@ fn greatest_divisor(first: u64, second: u64) -> u64 {
     if second == 0 { first } else { greatest_divisor(second, first % second) }
 }
 
-/// What `number` times is 1 modulo `count`: Euclid's algorithm, extended (Knuth vol. 2, 4.5.2).
+/// The inverse of `number` modulo `count`, by the extended algorithm of Euclid (Knuth vol. 2, 4.5.2).
 fn inverse(number: u64, count: u64) -> u64 {
     let (mut rest, mut next) = (i128::from(count), i128::from(number));
     let (mut factor, mut next_factor) = (0i128, 1i128);

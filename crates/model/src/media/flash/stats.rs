@@ -1,10 +1,10 @@
-//! What a drive counts.
+//! Statistics of a drive.
 
 use cxlab_kernel::statistic::{Entry, Group, Unit, Value};
 use cxlab_kernel::statistics;
 
 statistics! {
-    /// A drive.
+    /// Statistics of a drive.
     pub struct FlashStats {
         reads: Counter [Pages] "pages read for the host",
         buffer_hits: Counter [Pages] "units read that were still in the write buffer",
@@ -28,7 +28,7 @@ impl FlashStats {
         (host > 0.0).then(|| (host + copied) / host)
     }
 
-    /// All figures, with what follows from several.
+    /// All statistics, with the figures that follow from several of them.
     #[must_use]
     pub fn report(&self, (least, most): (u32, u32), bus_busy: f64) -> Vec<Entry> {
         let mut entries = self.entries();

@@ -1,6 +1,7 @@
-//! CFLRU: among the half of the lines that was unused longest, the oldest unchanged one leaves; if all are changed, the oldest.
+//! CFLRU: among the half of the lines unused longest, the oldest unchanged line leaves. If all are changed, the oldest
+//! leaves.
 //!
-//! An unchanged line costs no program of flash. Words: as of LRU.
+//! An unchanged line costs no program of flash. The words are those of LRU.
 
 use super::{Set, least, lru};
 

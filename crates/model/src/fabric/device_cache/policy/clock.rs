@@ -1,6 +1,6 @@
-//! CLOCK: a hand goes round the ways and takes the first line that was not used since it passed.
+//! CLOCK: a hand goes round the ways and takes the first line that was not used since the hand passed it.
 //!
-//! Words: the hand, then of each way whether its line was used. A new line counts as not used, and the hand passes it.
+//! Words: the hand, then for each way whether its line was used. A new line counts as not used, and the hand passes it.
 
 use super::Set;
 

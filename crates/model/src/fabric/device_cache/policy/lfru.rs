@@ -1,7 +1,9 @@
-//! LFRU: half of the lines are privileged and leave that half in the order of their use; the least used of the others leaves.
+//! LFRU: half of the lines are privileged and leave that half in the order of their use. The least used of the other
+//! lines leaves.
 //!
-//! A new line is not privileged. If it is used again it is; the privileged line unused longest makes way, and keeps its count.
-//! Words: the set's count of uses, then for each way its last use, its number of uses, and whether it is privileged.
+//! A new line is not privileged. It becomes privileged when it is used again. The privileged line unused longest then
+//! makes way, and keeps its count. Words: the set's count of uses, then for each way its last use, its number of uses,
+//! and whether it is privileged.
 
 use super::{Set, least};
 

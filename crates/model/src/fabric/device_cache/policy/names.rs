@@ -1,6 +1,7 @@
-//! Names of pages that have left a set, the oldest first: each is page + 1, and 0, behind them, is room.
+//! Names of pages that have left a set, the oldest first. Each name is page + 1. Zeros behind the names are free
+//! places.
 
-/// Whether the page is named; it is not any longer.
+/// Removes the page's name. Returns whether the page was named.
 pub fn recall(names: &mut [u32], page: u32) -> bool {
     let Some(place) = names.iter().position(|name| *name == page + 1) else { return false };
     names[place] = 0;
@@ -8,7 +9,7 @@ pub fn recall(names: &mut [u32], page: u32) -> bool {
     true
 }
 
-/// The newest name; the oldest is forgotten where there is no room.
+/// Adds the newest name. If there is no room, the oldest name is forgotten.
 pub fn remember(names: &mut [u32], page: u32) {
     if let Some(free) = names.iter().position(|name| *name == 0) {
         names[free] = page + 1;

@@ -1,16 +1,16 @@
-//! S3-FIFO: a small queue of a tenth of the set, a main queue, and the names of what has left the small queue.
+//! S3-FIFO: a small queue of a tenth of the set, a main queue, and the names of pages that have left the small queue.
 //!
-//! Source: Yang et al., SOSP 2023, algorithm 1. Lines of the small queue that were used twice go to the main queue, their
-//! count cleared; those of the main queue go round as long as their count lasts. One line leaves for each that comes. There
-//! are as many names as lines of the main queue. Words: count, then for each way its time, its queue and its count of uses;
-//! then the names, the oldest first, each as page + 1.
+//! Source: Yang et al., SOSP 2023, algorithm 1. Lines of the small queue that were used twice go to the main queue, and
+//! their count is cleared. Lines of the main queue go round as long as their count lasts. One line leaves for each that
+//! comes. There are as many names as lines of the main queue. Words: count, then for each way its time, its queue and
+//! its count of uses. The names follow, the oldest first, each as page + 1.
 
 use super::names::{recall, remember};
 use super::{Set, least};
 
 const SMALL: u32 = 0;
 const MAIN: u32 = 1;
-/// The most that a line's uses are counted to.
+/// Greatest count of a line's uses.
 const MOST: u32 = 3;
 
 fn small(ways: usize) -> usize {
@@ -37,7 +37,7 @@ fn uses(way: usize) -> usize {
     3 + 3 * way
 }
 
-/// To the head of a queue.
+/// Puts a line at the head of a queue.
 fn push(set: &mut Set<'_>, way: usize, kind: u32) {
     set.words[0] += 1;
     set.words[time(way)] = set.words[0];
@@ -82,7 +82,7 @@ fn victim(set: &mut Set<'_>, first: usize) -> usize {
     of_main(set)
 }
 
-/// The first of the main queue that has no use left; the others go round.
+/// The first line of the main queue that has no use left. The lines before it go round.
 fn of_main(set: &mut Set<'_>) -> usize {
     loop {
         let way = tail(set, MAIN).expect("what is not in the small queue is in this one");

@@ -1,7 +1,8 @@
-//! 2Q: a line comes to a FIFO of a quarter of the set; if its name is still known when it comes again, it comes to an LRU queue.
+//! 2Q: a new line goes to a FIFO of a quarter of the set. If its name is still known when it comes again, it goes to an
+//! LRU queue.
 //!
-//! Source: Johnson and Shasha, VLDB 1994, full version: Kin is a quarter of the lines, Kout (names) half as many as lines.
-//! Words: count, then for each way its time and its queue; then the names, the oldest first, each as page + 1.
+//! Source: Johnson and Shasha, VLDB 1994, full version: Kin is a quarter of the lines, Kout (names) half as many as
+//! lines. Words: count, then for each way its time and its queue. The names follow, the oldest first, each as page + 1.
 
 use super::names::{recall, remember};
 use super::{Set, least};

@@ -1,21 +1,22 @@
-//! Best-offset prefetching: offsets are tested in turn, and the one that would have been in time most often is used.
+//! Best-offset prefetching: it tests offsets in turn, and uses the one that would have been in time most often.
 //!
 //! ```text
 //!   page X asked: was X - d asked for lately, and has it come?  then d scores      round over: the best d, if it is sure
 //! ```
 //!
-//! Source: Michaud, Best-offset hardware prefetching, HPCA 2016: the offsets, the scores, the rounds and the table's 256 entries.
-//! The published table is direct-mapped with tags of 12 bits; here an entry names its page in full.
+//! Source: Michaud, Best-offset hardware prefetching, HPCA 2016: the offsets, the scores, the rounds and the table's
+//! 256 entries. The published table is direct-mapped with tags of 12 bits. Here an entry names its page in full.
 //!
-//! CXL-DMSim (IV-E) prefetches only with a high level of confidence, because a page that is fetched for nothing costs a page of
-//! the cache. It prints no threshold. Michaud turns prefetching off at a score of 1 or less; half of the greatest score is an
-//! assumption.
+//! CXL-DMSim (IV-E) prefetches only with a high level of confidence, because a useless prefetch costs a page of the
+//! cache. It prints no threshold. Michaud turns prefetching off at a score of 1 or less. Half of the greatest score is
+//! an assumption.
 
-/// Offsets whose prime factors are at most 5, as in the paper; the paper goes on to 256 lines, here they end at 32 pages.
+/// Offsets whose prime factors are at most 5, as in the paper. The paper goes on to 256 lines; here they end at 32
+/// pages.
 const OFFSETS: [u32; 19] = [1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 25, 27, 30, 32];
 const MOST_SCORE: u32 = 31;
 const MOST_ROUNDS: u32 = 100;
-/// Below it nothing is fetched. An assumption.
+/// Least score at which pages are fetched. An assumption.
 const CONFIDENT: u32 = MOST_SCORE / 2;
 /// Entries of the table of recent requests.
 const RECENT: usize = 256;
@@ -25,7 +26,7 @@ pub struct BestOffset {
     scores: [u32; OFFSETS.len()],
     tested: usize,
     rounds: u32,
-    /// pages + 1 whose successors would have been in time; 0 is none
+    /// pages whose successors would have been in time, each as page + 1; 0 is none
     recent: [u32; RECENT],
     chosen: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! Cost-benefit collection: space gained times age, over what reading and writing its units costs.
+//! Cost-benefit collection: space gained times age, divided by the cost of reading and writing the block's units.
 //!
 //! Source: Rosenblum and Ousterhout, SOSP 1991, 3.6: (1 - u) x age / (1 + u).
 
