@@ -50,7 +50,9 @@ def test_a_hit_takes_what_the_paper_measured(tmp_path: Path) -> None:
 
 
 def test_misses_raise_the_load_that_a_device_reports_and_its_host_throttles(tmp_path: Path) -> None:
-    load = "loaded-latency --machine ull-ssd --node cxl --pattern random --delay 700 --of-cache"
+    # The specification leaves the thresholds to the device (CXL 2.0, 3.3.2).
+    device = "--machine ull-ssd --set nodes.cxl.device.device.dev_load.moderate=0.3"
+    load = f"loaded-latency {device} --node cxl --pattern random --delay 700 --of-cache"
     ports = []
     for ratio in (0.02, 4):
         [point] = cached(tmp_path, f"{load} {ratio}")
@@ -59,7 +61,7 @@ def test_misses_raise_the_load_that_a_device_reports_and_its_host_throttles(tmp_
     light = [port["device"]["light_load"] / port["device"]["reads"] for port in ports]
     # Requests that miss stay in the device's queue until their page comes (load: CXL 2.0, 3.3.2).
     assert overloads[0] == 0 < overloads[1]
-    assert light[0] > 0.99 and light[1] < 0.5
+    assert light[0] > 0.99 and light[1] < 0.75
     assert ports[0]["root_port"]["throttled"] == 0 < ports[1]["root_port"]["throttled"]
     assert ports[0]["device_cache"]["misses"] == 0 < ports[1]["device_cache"]["misses"]
 

@@ -70,8 +70,14 @@ def test_a_result_without_a_figure_is_refused() -> None:
     assert "sampling" in RunResult.__struct_fields__
 
 
-#: Files that read a user's file, or the guest's wire, by its keys: it is no result.
-READERS = {"border.py", "bench/curves.py", "calibrate/measured.py", "run/guest/protocol.py"}
+#: Files that read a user's file, the guest's wire or the columns of a series by their keys: they are no results.
+READERS = {
+    "border.py",
+    "bench/curves.py",
+    "calibrate/measured.py",
+    "run/guest/protocol.py",
+    "run/results/series.py",
+}
 #: Fields whose names are everyday words: other documents have such keys, and workloads such measures.
 WORDS = {"core", "description", "host", "name", "source", "spec", "throughput", "unit", "value", "windows"}
 

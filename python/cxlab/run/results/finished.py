@@ -54,8 +54,8 @@ class _Head(Struct, frozen=True):
 
     program: _Program = _Program()
     machine: str = ""
-    #: as the command line has it
-    placement: str = ""
+    #: as the command line has it; None: of a replay, whose pages are where they were recorded
+    placement: str | None = ""
     complete: bool = False
     #: why the run ended early; None: it did not
     reason: str | None = None
@@ -115,7 +115,7 @@ def of_summary(file: Path) -> Finished:
         result=result,
         program=tuple(head.program.argv),
         machine=head.machine,
-        placement=head.placement,
+        placement="as recorded" if head.placement is None else head.placement,
         complete=head.complete,
         reason=head.reason,
         exit_status=head.exit_status,
