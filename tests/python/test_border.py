@@ -70,7 +70,7 @@ def test_a_result_without_a_figure_is_refused() -> None:
     assert "sampling" in RunResult.__struct_fields__
 
 
-#: Files that read a user's file, the guest's wire or the columns of a series by their keys: they are no results.
+#: Files that read a user's file, the guest's wire or columns of a series by their keys: these are no results.
 READERS = {
     "border.py",
     "bench/curves.py",
