@@ -41,8 +41,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "crates/kernel": (
         "order slab random turns",
         "quantity",
-        "credits entries event server statistic",
-        "slots",
+        "credits event server slots statistic",
     ),
     "crates/access": (
         "marker page phase words",

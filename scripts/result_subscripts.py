@@ -1,4 +1,4 @@
-"""Subscripts by string literals in ``python/cxlab``: each has a row here, and none but one is of results.
+"""Lists the subscripts by string literals in ``python/cxlab``. Only one module may subscript results.
 
 A result of a bench, a replay, a run, a validation, a sweep, a comparison, a plan, a calibration or a workload
 has a type. So a misspelt key fails in mypy, not in a user's hands. Series over time have columns by the names

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.loaded import loaded
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 
 @pytest.fixture(scope="module")
 def checker() -> ModuleType:
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        spec = importlib.util.spec_from_file_location("check_imports", SCRIPTS / "check_imports.py")
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(SCRIPTS))
-    return module
+    return loaded(SCRIPTS / "check_imports.py")
 
 
 def crate(folder: Path, **files: str) -> Path:
@@ -89,11 +81,7 @@ def test_a_row_may_name_an_inner_module(checker: ModuleType, tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def subscripts() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("result_subscripts", SCRIPTS / "result_subscripts.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(SCRIPTS / "result_subscripts.py")
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.loaded import loaded
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "check_prose.py"
 LONG = " ".join(["word"] * 26) + "."
@@ -15,11 +16,7 @@ SHORT = " ".join(["word"] * 25) + "."
 
 @pytest.fixture(scope="module")
 def checker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_prose", SCRIPT)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(SCRIPT)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -12,15 +11,13 @@ import pytest
 from cxlab.workload import description, prepared
 from shipped import WORKLOADS
 
+from tests.loaded import loaded
+
 
 @pytest.fixture(scope="module")
 def dump() -> ModuleType:
     """workloads/redis-ycsb/data.py."""
-    spec = importlib.util.spec_from_file_location("redis_data", WORKLOADS / "redis-ycsb" / "data.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(WORKLOADS / "redis-ycsb" / "data.py")
 
 
 def test_hashes_are_those_of_ycsb_and_of_java(dump: ModuleType) -> None:

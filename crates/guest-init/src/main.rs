@@ -66,8 +66,8 @@ use crate::protocol::{Event, Exit, Request, Run, Status, Step, Stream};
 use crate::stdio::{Closer, Ends, Input, Output};
 use crate::vmstat::Moved;
 
-/// This wait is of the guest's time, and takes none of the host's. The kernel meanwhile does what it put off during
-/// boot (callbacks of RCU, work queues), not beside the program. Without it, a loop of 8 ms paid 0.21 M kernel
+/// Wait of the guest before its program begins. It takes guest time and no host time. Meanwhile the kernel does the work
+/// that it put off during boot: callbacks of RCU and work queues. Without it, a loop of 8 ms paid 0.21 M kernel
 /// instructions, not 0.02 M.
 const SETTLE: Duration = Duration::from_millis(50);
 

@@ -6,9 +6,8 @@
 //!   server    what keeps order reserves time ahead; what may reorder schedules an event
 //!   order     time that went back: counted in every build
 //!   credits   back-pressure: a FIFO of waiters, each woken once
-//!   entries   entries of a buffer whose return may be known ahead
-//!   slots     entries, and a FIFO of waiters
-//!   turns     who waits, served in turn among sources
+//!   slots     entries whose return may be known ahead, and a queue of waiters
+//!   turns     a queue of waiters that serves its sources in turn
 //!   slab      rows that live while a transaction does, addressed by index
 //!   statistic declared once beside its field: name, unit, description
 //!   random    named streams of random numbers from one seed
@@ -17,7 +16,6 @@
 //! It does not model anything: it knows no address, no cache, no link.
 
 pub mod credits;
-pub mod entries;
 pub mod event;
 pub mod order;
 pub mod quantity;
@@ -29,7 +27,6 @@ pub mod statistic;
 pub mod turns;
 
 pub use credits::{Credits, Grant};
-pub use entries::Entries;
 pub use event::EventQueue;
 pub use quantity::{Bandwidth, Bytes, Frequency, QuantityError, Time};
 pub use random::Stream;

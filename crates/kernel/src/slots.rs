@@ -1,61 +1,129 @@
-//! Entries of a buffer, and a FIFO of waiters for one.
+//! Slots: entries of a buffer whose return may be known ahead, and the waiters for one.
 //!
-//! Nobody waits for an entry with a known return: the first in line has it from then on.
+//! ```text
+//!   take --> [ entries ] --return known----> lent again from then on, without an event
+//!               |        --return unknown--> lent again when it comes
+//!               '-- none left: wait, in order or in turns of sources
+//! ```
+//!
+//! Nobody waits for an entry with a known return: the next in line has it from then on.
 
 use std::collections::VecDeque;
 
 use crate::Time;
-use crate::entries::Entries;
+use crate::turns::Turns;
 
-/// Entries and their waiters.
+/// A queue of waiters.
+pub trait Waiting {
+    type Waiter;
+    fn is_empty(&self) -> bool;
+    /// Takes the waiter that is next.
+    fn pop(&mut self) -> Option<Self::Waiter>;
+}
+
+impl<W> Waiting for VecDeque<W> {
+    type Waiter = W;
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        VecDeque::is_empty(self)
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<W> {
+        self.pop_front()
+    }
+}
+
+impl<W> Waiting for Turns<W> {
+    type Waiter = W;
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        Turns::is_empty(self)
+    }
+
+    fn pop(&mut self) -> Option<W> {
+        Turns::pop(self)
+    }
+}
+
+/// Entries and the queue of their waiters: a FIFO, or turns of sources.
 #[derive(Debug)]
-pub struct Slots<W> {
-    entries: Entries,
-    waiting: VecDeque<W>,
+pub struct Slots<Q> {
+    total: u32,
+    /// when each entry whose return is known is free [ps], the earliest first
+    free: VecDeque<Time>,
+    waiting: Q,
     /// requests that found no entry [events]
     waits: u64,
 }
 
-impl<W> Slots<W> {
+impl<W> Slots<VecDeque<W>> {
+    /// Entries whose waiters keep their order.
     #[must_use]
-    pub fn new(total: u32) -> Slots<W> {
-        Slots { entries: Entries::new(total), waiting: VecDeque::new(), waits: 0 }
+    pub fn new(total: u32) -> Slots<VecDeque<W>> {
+        Slots::with(total, VecDeque::new())
     }
 
-    /// Takes an entry for a request that is ready at `at`. Returns when the caller has it. `None` if it must wait
-    /// behind others.
-    #[inline]
-    pub fn take(&mut self, at: Time) -> Option<Time> {
-        if self.waiting.is_empty() { self.entries.take(at) } else { None }
-    }
-
-    /// Adds a waiter that found no free entry.
+    /// Adds a waiter that found no free slot.
     pub fn wait(&mut self, waiter: W) {
         self.waits += 1;
         self.waiting.push_back(waiter);
+    }
+}
+
+impl<W> Slots<Turns<W>> {
+    /// Entries whose waiters are served in turns of so many sources.
+    #[must_use]
+    pub fn in_turns(total: u32, sources: usize) -> Slots<Turns<W>> {
+        Slots::with(total, Turns::new(sources))
+    }
+
+    /// Adds a waiter of a source that found no free slot.
+    pub fn wait_for_turn(&mut self, source: usize, waiter: W) {
+        self.waits += 1;
+        self.waiting.push(source, waiter);
+    }
+}
+
+impl<Q: Waiting> Slots<Q> {
+    fn with(total: u32, waiting: Q) -> Slots<Q> {
+        let free = std::iter::repeat_n(Time::ZERO, total as usize).collect();
+        Slots { total, free, waiting, waits: 0 }
+    }
+
+    /// Takes an entry for a request that is ready at `at`. Returns since when it has the entry; `None` if it has to wait
+    /// behind others.
+    #[inline]
+    pub fn take(&mut self, at: Time) -> Option<Time> {
+        if !self.waiting.is_empty() {
+            return None;
+        }
+        self.free.pop_front().map(|free| free.max(at))
     }
 
     /// Returns an entry, which is free from `at` on.
     #[inline]
     pub fn give_back(&mut self, at: Time) {
-        self.entries.give_back(at);
+        let place = self.free.iter().rposition(|earlier| *earlier <= at).map_or(0, |last| last + 1);
+        self.free.insert(place, at);
+        debug_assert!(self.free.len() <= self.total as usize, "an entry came back that nobody held");
     }
 
-    /// Serves the next waiter with the entry that is free first. Returns the waiter and the time from which it has the
-    /// entry.
-    pub fn serve(&mut self) -> Option<(W, Time)> {
-        if self.waiting.is_empty() {
-            return None;
-        }
-        let at = self.entries.take(Time::ZERO)?;
-        self.waiting.pop_front().map(|waiter| (waiter, at))
+    /// Gives the entry that is free first to the next waiter. Returns the waiter and the time at which the entry is free.
+    pub fn serve(&mut self) -> Option<(Q::Waiter, Time)> {
+        let at = *self.free.front()?;
+        let waiter = self.waiting.pop()?;
+        self.free.pop_front();
+        Some((waiter, at))
     }
 
-    /// Whether an entry is free at `at` and nobody waits.
+    /// Whether an entry is free at `at`, and nobody waits.
     #[inline]
     #[must_use]
     pub fn has_room(&self, at: Time) -> bool {
-        self.waiting.is_empty() && self.entries.has_free(at)
+        self.waiting.is_empty() && self.free.front().is_some_and(|free| *free <= at)
     }
 
     #[must_use]
@@ -66,7 +134,7 @@ impl<W> Slots<W> {
     /// Number of entries whose return is not known.
     #[must_use]
     pub fn held(&self) -> u32 {
-        self.entries.held()
+        self.total - self.free.len() as u32
     }
 
     #[must_use]

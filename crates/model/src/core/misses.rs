@@ -13,6 +13,8 @@
 //! buffers, 48 outstanding L2 misses. Write-combining buffers are fill buffers (SDM vol. 3, 11.3.1). The non-inclusive
 //! LLC as a victim cache: MICRO'23 (Sun et al.), 2.2. How long a victim holds its entry is not published (MOD-16).
 
+use std::collections::VecDeque;
+
 use cxlab_kernel::{Slots, Time};
 use rustc_hash::FxHashMap;
 
@@ -68,8 +70,8 @@ pub enum Entering {
 pub struct Misses {
     awaited: FxHashMap<Hpa, Awaited>,
     queued: FxHashMap<Hpa, Look>,
-    pub buffers: Slots<Waiting>,
-    pub superqueue: Slots<Entering>,
+    pub buffers: Slots<VecDeque<Waiting>>,
+    pub superqueue: Slots<VecDeque<Entering>>,
 }
 
 impl Misses {

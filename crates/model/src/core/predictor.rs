@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Source: A. Seznec and P. Michaud, A case for (partially) tagged geometric history length branch prediction, JILP 8
-//! (2006). Sizes are of that paper's order, because Golden Cove's are not published. Not modelled: the branch target
+//! (2006). The tables are about as large as that paper's. The sizes in Golden Cove are not published. Not modelled: the branch target
 //! buffer's capacity, and the lines that a wrong path fetches and touches.
 
 use crate::feed::{Branch, Outcome};

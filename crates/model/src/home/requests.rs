@@ -15,7 +15,7 @@
 //! modelled: a victim of L2 takes its entry when it leaves its core, not when it is at the slice. A request for a line
 //! that is being served waits with its entry, not before it.
 
-use cxlab_kernel::{Entries, Time, Turns};
+use cxlab_kernel::{Slots, Time, Turns};
 
 use super::{Around, Event, Home, HomeSpec, Queue};
 use crate::addr::Hpa;
@@ -49,50 +49,16 @@ struct Pull {
     takes: Time,
 }
 
-/// The table of a slice, and the waiters for an entry.
-struct Table {
-    entries: Entries,
-    waiting: Turns<Waiting>,
-}
-
-impl Table {
-    #[inline]
-    fn has_room(&self, at: Time) -> bool {
-        self.waiting.is_empty() && self.entries.has_free(at)
-    }
-
-    /// Takes an entry for a request that is ready at `at`. Returns when the entry is taken. Without a free entry the
-    /// request waits among those of its core.
-    #[inline]
-    fn take(&mut self, at: Time, core: CoreId, waiter: Waiting) -> Option<Time> {
-        let since = if self.waiting.is_empty() { self.entries.take(at) } else { None };
-        if since.is_none() {
-            self.waiting.push(usize::from(core.0), waiter);
-        }
-        since
-    }
-
-    /// Gives the entry that is free first to the next waiter. Returns the waiter and the time at which the entry is
-    /// free.
-    fn serve(&mut self) -> Option<(Waiting, Time)> {
-        if self.waiting.is_empty() {
-            return None;
-        }
-        let at = self.entries.take(Time::ZERO)?;
-        self.waiting.pop().map(|next| (next, at))
-    }
-}
-
 /// The table of each slice.
 pub struct Tables {
-    slices: Box<[Table]>,
+    slices: Box<[Slots<Turns<Waiting>>]>,
     nodes: Box<[Occupancy]>,
 }
 
 impl Tables {
     pub fn new(spec: &HomeSpec, slices: usize, cores: usize, nodes: usize) -> Tables {
-        let table = |_| Table { entries: Entries::new(*spec.requests), waiting: Turns::new(cores) };
-        Tables { slices: (0..slices).map(table).collect(), nodes: vec![Occupancy::default(); nodes].into() }
+        let slices = (0..slices).map(|_| Slots::in_turns(*spec.requests, cores)).collect();
+        Tables { slices, nodes: vec![Occupancy::default(); nodes].into() }
     }
 
     /// Whether a slice has a free entry. A prefetch is refused without one.
@@ -111,7 +77,10 @@ impl Tables {
     fn take(&mut self, now: Time, key: RequestKey, request: &Request) -> Option<Time> {
         let node = &mut self.nodes[usize::from(request.node.0)];
         let table = &mut self.slices[usize::from(request.slice.0)];
-        let at = table.take(now, request.core(), Waiting::Request(key));
+        let at = table.take(now);
+        if at.is_none() {
+            table.wait_for_turn(usize::from(request.core().0), Waiting::Request(key));
+        }
         if at != Some(now) {
             node.waiting += 1;
             node.full_events += 1;
@@ -148,13 +117,13 @@ impl Home {
     pub(super) fn give_back_entry<Q: Queue>(&mut self, now: Time, request: &Request, queue: &mut Q) {
         self.tables.nodes[usize::from(request.node.0)].held -= 1;
         let table = &mut self.tables.slices[usize::from(request.slice.0)];
-        table.entries.give_back(now);
+        table.give_back(now);
         while let Some((next, free)) = table.serve() {
             let at = free.max(now);
             match next {
                 Waiting::Request(key) => queue.schedule(at, Event::Entered(key)),
                 Waiting::Victim(Pull { core, takes }) => {
-                    table.entries.give_back(at + takes);
+                    table.give_back(at + takes);
                     queue.schedule(at + takes, Event::Pulled(core));
                 }
             }
@@ -168,8 +137,11 @@ impl Home {
         let round_trip = self.mesh.to_home(core, slice) + self.mesh.to_core(core, slice);
         let takes = round_trip + round_trip;
         let table = &mut self.tables.slices[usize::from(slice.0)];
-        let at = table.take(at, core, Waiting::Victim(Pull { core, takes }))?;
-        table.entries.give_back(at + takes);
+        let Some(at) = table.take(at) else {
+            table.wait_for_turn(usize::from(core.0), Waiting::Victim(Pull { core, takes }));
+            return None;
+        };
+        table.give_back(at + takes);
         Some(at + takes)
     }
 

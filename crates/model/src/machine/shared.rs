@@ -26,7 +26,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Something has happened to a line, which is of interest only in a run that is checked.
+    /// Notes a line that an event has changed. A run without checks notes nothing.
     #[inline]
     pub(super) fn touch(&mut self, line: Hpa) {
         if let Some(lines) = &mut self.touched {
