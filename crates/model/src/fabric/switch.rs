@@ -65,7 +65,7 @@ statistics! {
 }
 
 /// State of a switch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Switch {
     pub port_to_port: Time,
     pub stats: SwitchStats,
