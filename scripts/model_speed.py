@@ -109,9 +109,10 @@ def each(path: str, counted: int) -> float:
 
 def sweep(mix: str) -> float:
     """How long the command of a sweep takes [s], its start with it."""
-    bench = ["bench", "loaded-latency", "--machine", "spr-a1000", "--node", "cxl", "--threads", "16"]
+    bench = ["bench", "loaded-latency", "--sweep"]
+    load = ["--machine", "spr-a1000", "--node", "cxl", "--threads", "16", "--mix", mix]
     began = time.monotonic()
-    subprocess.run([sys.executable, "-m", "cxlab", *bench, "--mix", mix], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "cxlab", *bench, *load], check=True, capture_output=True)
     return time.monotonic() - began
 
 
