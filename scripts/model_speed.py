@@ -3,6 +3,7 @@
 Seconds are of processor time, of one core; instructions (valgrind's callgrind, the difference of two runs) do
 not depend on what else runs, nor on the processor. ``--record`` keeps the instructions in
 tests/golden/instructions.json; ``--check`` fails where one has grown by more than `MOST_GROWTH` since then.
+Sweeps of a bench are timed by the clock, with all processors of this host.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from rich import box
@@ -68,6 +70,11 @@ PATHS: tuple[tuple[str, str, int, int, float | None], ...] = (
         None,
     ),
 )
+#: A sweep of all delays of MLC with 16 threads: mix, what it is, and the time that it is to take [s].
+SWEEPS: tuple[tuple[str, str, float], ...] = (
+    ("1:0", "spr-a1000, node cxl: reads", 0.5),
+    ("1:1", "spr-a1000, node cxl: as many lines written as read", 0.5),
+)
 #: Instructions for each request, by path, when they were last recorded.
 RECORDED = Path("tests/golden/instructions.json")
 #: A path may become so much dearer before it has to be recorded anew, on purpose.
@@ -100,6 +107,25 @@ def each(path: str, counted: int) -> float:
     return (all_of_them - base) / (many - few)
 
 
+def sweep(mix: str) -> float:
+    """How long the command of a sweep takes [s], its start with it."""
+    bench = ["bench", "loaded-latency", "--sweep"]
+    load = ["--machine", "spr-a1000", "--node", "cxl", "--threads", "16", "--mix", mix]
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-m", "cxlab", *bench, *load], check=True, capture_output=True)
+    return time.monotonic() - began
+
+
+def show_sweeps() -> None:
+    """Run each sweep, print one table. What runs beside it on this host counts against it."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("sweep of 19 delays, 16 threads", "takes", "to take"):
+        table.add_column(heading, justify="left" if heading.startswith("sweep") else "right")
+    for mix, what, wanted in SWEEPS:
+        table.add_row(what, f"{sweep(mix):.2f} s", f"{wanted:.1f} s")
+    Console().print(table)
+
+
 def build() -> None:
     """The program that is measured."""
     command = ["cargo", "build", "--quiet", "--release", "--package", "cxlab-model", "--example", "speed"]
@@ -118,6 +144,7 @@ def show() -> None:
         dear = f"{each(path, counted):,.0f}" if counting else "-"
         table.add_row(what, f"{count / seconds / 1e6:.2f} M", target, dear)
     Console().print(table)
+    show_sweeps()
     if not counting:
         print("instructions are counted where valgrind is: apt-get install valgrind")
 

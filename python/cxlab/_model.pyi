@@ -10,6 +10,9 @@ class CxlabError(Exception):
 def bench_point(job: str) -> str:
     """Run one point of a bench: the point, JSON. Other threads may run others meanwhile."""
 
+def bench_points(jobs: list[str], threads: int, ended: Callable[[], None]) -> list[str]:
+    """Run many points of a bench on so many threads: the points in the order of the jobs, JSON."""
+
 def border_schema() -> str:
     """The JSON schema of everything that crosses here, by name of the type: results and jobs."""
 

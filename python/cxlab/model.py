@@ -175,6 +175,25 @@ def bench_point(job: BenchJob) -> BenchPoint:
         return msgspec.json.decode(_model.bench_point(json.dumps(job)), type=BenchPoint)
 
 
+def bench_points(jobs: Sequence[BenchJob], advance: Callable[[], None] = lambda: None) -> list[BenchPoint]:
+    """Run points of a bench on all processors; the points in the order of the jobs.
+
+    Jobs that differ in their delay only share one warming.
+
+    Args:
+        jobs: one for each point.
+        advance: is called when a point has ended.
+
+    Raises:
+        RefusedByModel: the model refuses one of the jobs.
+
+    """
+    with _door():
+        written = [json.dumps(job) for job in jobs]
+        points = _model.bench_points(written, processors(), advance)
+    return [msgspec.json.decode(point, type=BenchPoint) for point in points]
+
+
 def study(job: StudySpec) -> Interval:
     """Run applications under an operating system."""
     with _door():
@@ -205,6 +224,11 @@ def document(result: Struct) -> dict[str, Any]:
     return made
 
 
+def processors() -> int:
+    """Number of this host's processors that the command may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def parallel(
     calls: Sequence[Callable[[], T]],
     advance: Callable[[], None] = lambda: None,
@@ -221,7 +245,7 @@ def parallel(
         RefusedByModel: the model refuses one of them.
 
     """
-    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(max_workers=processors()) as pool:
         futures = [pool.submit(call) for call in calls]
         try:
             for future in as_completed(futures):

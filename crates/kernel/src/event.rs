@@ -17,7 +17,7 @@ use crate::Time;
 use wheel::{Slot, Wheel};
 
 /// Events of kind `E`, and the present.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     near: Wheel<E>,
     far: BinaryHeap<Entry<E>>,
@@ -37,7 +37,7 @@ struct Next {
 }
 
 /// An event that is too far ahead for the wheel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry<E> {
     at: Time,
     sequence: u64,

@@ -39,7 +39,7 @@ impl<T> std::fmt::Debug for Key<T> {
 }
 
 /// Rows of `T`; a removed row's key is given out again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Slab<T> {
     rows: Vec<Option<T>>,
     free: Vec<u32>,

@@ -49,7 +49,7 @@ impl<W> Waiting for Turns<W> {
 }
 
 /// Entries and the queue of their waiters: a FIFO, or turns of sources.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Slots<Q> {
     total: u32,
     /// when each entry whose return is known is free [ps], the earliest first

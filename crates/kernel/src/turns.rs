@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 
 /// A queue of waiters. Each waiter has a source.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Turns<W> {
     /// waiters with the rounds in which they are served, in the order of service
     waiting: VecDeque<(u64, W)>,

@@ -106,6 +106,7 @@ pub enum Pause {
 }
 
 /// One core and its own caches.
+#[derive(Clone)]
 pub struct Core {
     id: CoreId,
     timing: Timing,

@@ -79,7 +79,7 @@ pub trait Around {
 }
 
 /// A command under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Active {
     number: u32,
     since: Time,
@@ -88,7 +88,7 @@ struct Active {
 }
 
 /// A unit under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Moving {
     command: Key<Active>,
     kind: AccessKind,
@@ -102,6 +102,7 @@ struct Moving {
 }
 
 /// State of a drive.
+#[derive(Clone)]
 pub struct Drive {
     flash: Flash,
     link: Bandwidth,

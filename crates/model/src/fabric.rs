@@ -112,7 +112,7 @@ struct Flight {
 }
 
 /// A device, and what it is joined to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Joined {
     device: Device,
     link: u16,
@@ -122,7 +122,7 @@ struct Joined {
 }
 
 /// Components, joints, ways, and what is on them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Fabric<M = Memory> {
     root_ports: Vec<RootPort>,
     switches: Vec<Switch>,

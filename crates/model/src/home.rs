@@ -123,6 +123,7 @@ pub struct NodeParts {
 }
 
 /// A node, as its home agents see it.
+#[derive(Clone)]
 struct Node {
     socket: Socket,
     cxl: bool,
@@ -130,6 +131,7 @@ struct Node {
 }
 
 /// All home agents of the socket, with the LLC and the other socket's half.
+#[derive(Clone)]
 pub struct Home {
     map: AddressMap,
     llc: Slices,

@@ -57,6 +57,7 @@ pub struct PortStats {
 }
 
 /// A machine at a moment of its time.
+#[derive(Clone)]
 pub struct Machine {
     spec: MachineSpec,
     cores: Vec<Core>,
@@ -144,6 +145,11 @@ impl Machine {
         let ready = (0..cores.len()).collect();
         let (since, until, timeline, checks, watched, missing_page) = (Time::ZERO, None, None, None, false, None);
         Ok(Machine { cores, pauses, ready, since, until, timeline, checks, watched, loads, missing_page, shared, spec })
+    }
+
+    /// A copy of a machine that another thread has made goes on in this thread, whose order of time begins here.
+    pub fn goes_on_here(&self) {
+        order::forget();
     }
 
     /// The guest has asked its disk: the drive will know this number.

@@ -22,6 +22,7 @@ type Function = (&'static str, &'static [(&'static str, &'static str)], &'static
 /// Every function, for `_model.pyi`. `tests/python/test_border.py` compares it with the compiled module.
 const FUNCTIONS: &[Function] = &[
     ("bench_point", &[("job", "str")], "str"),
+    ("bench_points", &[("jobs", "list[str]"), ("threads", "int"), ("ended", "Callable[[], None]")], "list[str]"),
     ("border_schema", &[], "str"),
     ("causes", &[], "list[tuple[str, str]]"),
     ("errors", &[], "list[tuple[str, str]]"),

@@ -9,7 +9,7 @@
 //!   stages                        where a request's time can go, in the order of its way
 //!   simulate                      the model's side of a live run, until the guest's program ends
 //!   replay                        the same from a recorded trace
-//!   bench_point                   one point of a bench
+//!   bench_point, bench_points     one point of a bench; many on several threads
 //!   run_study, run_caption        applications under an operating system; Caption above it
 //!   validation_figures            silicon's figures, validation/points.toml
 //!   border_schema                 the JSON schema of everything that crosses here
@@ -25,12 +25,14 @@ mod machines;
 mod so_far;
 mod study;
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use cxlab_model::ModelError;
+use cxlab_model::bench::Told;
 use cxlab_model::mem::Stage;
 
 pyo3::create_exception!(
@@ -133,6 +135,32 @@ fn bench_point(py: Python<'_>, job: &str) -> PyResult<String> {
     py.detach(|| bench::point(job)).map_err(|error| raise(py, &error))
 }
 
+/// Run many points of a bench on so many threads: the points in the order of the jobs, JSON.
+///
+/// `ended` is called after each point. What it raises, and what a signal raises, ends the sweep.
+#[pyfunction]
+fn bench_points(py: Python<'_>, jobs: Vec<String>, threads: NonZeroUsize, ended: Py<PyAny>) -> PyResult<Vec<String>> {
+    let mut raised = None;
+    let told = |told: Told| {
+        let heard = Python::attach(|py| match told {
+            Told::Ended => ended.call0(py).map(|_| ()).and_then(|()| py.check_signals()),
+            Told::Working => py.check_signals(),
+        });
+        heard.map_or_else(
+            |error| {
+                raised = Some(error);
+                ControlFlow::Break(())
+            },
+            |()| ControlFlow::Continue(()),
+        )
+    };
+    let done = py.detach(|| bench::points(&jobs, threads, told));
+    match raised {
+        Some(error) => Err(error),
+        None => done.map(Option::unwrap_or_default).map_err(|error| raise(py, &error)),
+    }
+}
+
 /// Run applications under an operating system: an interval, JSON.
 #[pyfunction]
 fn run_study(py: Python<'_>, job: &str) -> PyResult<String> {
@@ -188,6 +216,7 @@ fn _model(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;
     module.add_function(wrap_pyfunction!(bench_point, module)?)?;
+    module.add_function(wrap_pyfunction!(bench_points, module)?)?;
     module.add_function(wrap_pyfunction!(run_study, module)?)?;
     module.add_function(wrap_pyfunction!(run_caption, module)?)?;
     module.add_function(wrap_pyfunction!(border_schema, module)?)?;

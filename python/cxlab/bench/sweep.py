@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from cxlab import model, output
 from cxlab.border import BenchJob, BenchPoint
@@ -20,7 +19,7 @@ def run(jobs: Sequence[BenchJob], title: str) -> list[BenchPoint]:
     """
     with output.bar() as bar:
         task = bar.add_task(title, total=len(jobs))
-        return model.parallel([partial(model.bench_point, job) for job in jobs], lambda: bar.advance(task))
+        return model.bench_points(jobs, lambda: bar.advance(task))
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ impl Slot {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry<E> {
     at: Time,
     event: E,
@@ -46,7 +46,7 @@ struct Entry<E> {
 }
 
 /// Events that are less than a lap ahead.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Wheel<E> {
     /// the last entry of each slot that holds any; its `next` is the first
     last: Box<[u32; SLOTS]>,

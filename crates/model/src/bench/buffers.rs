@@ -8,7 +8,7 @@
 //! happens to be. So threads do not march through the banks in step. A buffer has one stretch of virtual addresses
 //! for each of its nodes. Pages of 4 KiB lie in frames of 2 MiB too, as Linux's allocator has them after boot.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use cxlab_kernel::Stream;
 use rustc_hash::FxHashMap;
@@ -37,7 +37,7 @@ pub struct Frames {
     /// frames of each node for one buffer
     each: usize,
     /// all frames in the order of their virtual addresses
-    order: Rc<FxHashMap<u64, u64>>,
+    order: Arc<FxHashMap<u64, u64>>,
 }
 
 /// A thread's array.
@@ -52,7 +52,7 @@ pub struct Buffer {
 #[derive(Clone, Debug)]
 struct Part {
     weight: u64,
-    frames: Rc<[u64]>,
+    frames: Arc<[u64]>,
 }
 
 impl Frames {
@@ -82,7 +82,7 @@ impl Frames {
     /// Address space of the kernels, with its page tables on this node.
     pub fn space(&self, tables: NodeId, size: PageSize) -> AddressSpace {
         let base = Hpa::new(u64::from(tables.0) * NODE_STRIDE + self.node_bytes);
-        let space = AddressSpace::new(Rc::clone(&self.order), base, size);
+        let space = AddressSpace::new(Arc::clone(&self.order), base, size);
         let most = self.table_bytes();
         assert!(space.tables.bytes().get() <= most, "page tables of more than {most} B");
         space

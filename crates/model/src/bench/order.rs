@@ -16,7 +16,7 @@
 //! random cycle. Here a Feistel network of four rounds stands for it, which needs no table (Luby and Rackoff, SIAM J. Comput.
 //! 17, 1988). A place beyond the array is mapped again (Black and Rogaway, CT-RSA 2002, cycle walking).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use cxlab_kernel::Stream;
 
@@ -30,7 +30,7 @@ const BLOCK: u64 = 4096;
 pub enum Order {
     Sequential,
     /// the order within each block
-    Blocks(Rc<[u16]>),
+    Blocks(Arc<[u16]>),
     Whole(Permutation),
 }
 

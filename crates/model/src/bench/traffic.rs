@@ -59,14 +59,19 @@ impl Traffic {
         mut random: Stream,
         order: Order,
         (mix, store, isa): (Mix, Store, Isa),
-        delay: Time,
     ) -> Traffic {
         let mut array = |buffer: Buffer| {
             let turn = random.below(buffer.lines()) / Self::BURST * Self::BURST;
             Array { buffer, turn }
         };
         let (loaded, stored) = (array(loaded), stored.map(array));
+        let delay = Time::ZERO;
         Traffic { order, loaded, stored, mix, store, isa, half: None, delay, count: 0, delayed: 0, lag: 0 }
+    }
+
+    /// From now on it waits so long after every four lines. Where it is among its lines does not change.
+    pub fn wait_between(&mut self, delay: Time) {
+        self.delay = delay;
     }
 
     /// Its arrays.

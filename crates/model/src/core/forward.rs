@@ -16,7 +16,7 @@ pub struct LastStore {
 }
 
 /// The last stores by the words that they wrote.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Forwarding(Box<[Option<LastStore>]>);
 
 /// Places of the table: a few times as many as the entries of any core's store queue.

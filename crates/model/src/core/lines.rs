@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::feed::LineAccess;
 
 /// A queue of lines whose positions never change.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Lines {
     queue: VecDeque<LineAccess>,
     /// position of the queue's first line

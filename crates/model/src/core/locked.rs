@@ -33,7 +33,7 @@ struct Pending {
 }
 
 /// The locked instructions of the window.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LockedRows {
     /// the last one; later loads wait for it
     last: Option<Sequence>,

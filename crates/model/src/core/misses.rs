@@ -66,7 +66,7 @@ pub enum Entering {
 }
 
 /// The lines that a core awaits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Misses {
     awaited: FxHashMap<Hpa, Awaited>,
     queued: FxHashMap<Hpa, Look>,

@@ -34,7 +34,7 @@ impl Slot {
 }
 
 /// The ports of one kind of operation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Ports {
     slots: Box<[Slot; CYCLES]>,
     width: u32,
@@ -132,7 +132,7 @@ fn kind_of(class: Class) -> Option<Kind> {
 }
 
 /// All ports of a core.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ExecutionPorts {
     ports: [Ports; KINDS],
     of_class: [Option<Kind>; Class::ALL.len()],

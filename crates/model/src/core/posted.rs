@@ -18,7 +18,7 @@ use crate::feed::LineAccess;
 use crate::request::Op;
 
 /// Requests that bring no line.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Posted {
     under_way: u32,
     /// when the last one was acknowledged

@@ -32,7 +32,7 @@ struct Tagged {
 }
 
 /// The front end's memory of branches.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Predictor {
     bimodal: Box<[i8]>,
     tagged: [Box<[Tagged]>; HISTORIES.len()],

@@ -77,7 +77,7 @@ pub struct Context {
 }
 
 /// The profile of a core.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Profile {
     /// granules are 2^this bytes
     granule_log2: u32,

@@ -20,7 +20,7 @@ struct Store {
 }
 
 /// Stores between dispatch and L1.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StoreQueue {
     /// a power of two, which is at least the number of entries
     ring: Box<[Store]>,

@@ -67,7 +67,7 @@ enum State {
 pub type Entries = (Mapping, std::ops::Range<usize>);
 
 /// A walk, and the accesses that wait for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Walk {
     state: State,
     page: Page,
@@ -81,7 +81,7 @@ struct Walk {
 }
 
 /// TLBs and walkers of a core.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Translation {
     tlb: Tlb,
     second: Time,

@@ -123,7 +123,7 @@ pub struct Touched {
 }
 
 /// Sources of the registers' values.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Registers {
     /// when each value is there, unless it is pending
     ready: [Time; RegisterSet::PLACES],
@@ -141,7 +141,7 @@ impl Default for Registers {
 }
 
 /// Rows of time stamps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Window {
     ring: Box<[Entry]>,
     done: Box<[Done]>,

@@ -27,7 +27,7 @@ pub struct Combined {
 }
 
 /// The buffers that gather lines.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WriteCombining {
     /// open buffers, the oldest first
     open: Vec<Buffer>,

@@ -98,7 +98,7 @@ impl<N: Copy> Entries<N> {
 }
 
 /// Entries and the FIFO of those who wait for one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Gate {
     entries: Entries,
     waiting: VecDeque<Tag>,
@@ -183,7 +183,7 @@ pub struct Occupied {
 }
 
 /// One value for reads, one for writes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ByKind<T> {
     read: T,
     write: T,

@@ -26,7 +26,7 @@ use super::flit::{FLIT_BITS, SLOTS};
 use super::{Class, FlitClock, LinkSpec, WireStats};
 
 /// State of one direction.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Wire {
     clock: FlitClock,
     packing: Packing,
@@ -234,7 +234,7 @@ impl Wire {
 }
 
 /// Which flits fail their CRC: independent bit errors, so the number of good flits between is geometric.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct FlitErrors {
     stream: Stream,
     /// ln of the probability that a flit is good, below 0; `None` where bits never fail

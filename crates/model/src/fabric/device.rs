@@ -55,7 +55,7 @@ impl DeviceSpec {
 }
 
 /// State of the protocol and the queues.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Device {
     /// protocol, each way
     pub latency: Time,

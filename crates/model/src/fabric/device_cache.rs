@@ -36,7 +36,7 @@ use crate::cxl::CxlError;
 use crate::mem::{Access, AccessKind, Driver, Extent, Media, Owner, Stage, Tag, Wake};
 
 /// A cache, and the media on both of its sides.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cached {
     pub cache: DeviceCache,
     dram: u16,

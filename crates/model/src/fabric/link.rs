@@ -27,7 +27,7 @@ pub struct Buffer {
 }
 
 /// One direction.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lane {
     wire: Wire,
     /// which the receiver gives, and those who wait for one
@@ -35,7 +35,7 @@ pub struct Lane {
 }
 
 /// A link between two components.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Link {
     pub spec: LinkSpec,
     pub upper: Station,

@@ -61,7 +61,7 @@ impl RootPortSpec {
 }
 
 /// State of the FIFOs and of those who wait for them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RootPort {
     /// bridge and protocol, one way
     pub latency: Time,

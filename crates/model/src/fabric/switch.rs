@@ -71,7 +71,7 @@ pub struct Hop<'a> {
 }
 
 /// State of a switch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Switch {
     pub port_to_port: Time,
     pub stats: SwitchStats,

@@ -60,6 +60,7 @@ pub struct Behind {
 }
 
 /// All ranges, by address.
+#[derive(Clone)]
 pub struct AddressMap {
     map: Vec<Mapped>,
     /// ways to each node's memory, by node

@@ -27,7 +27,7 @@ pub enum Asked {
 }
 
 /// Lines that cores have or await.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SnoopFilter {
     lines: FxHashMap<Hpa, Known>,
 }

@@ -114,6 +114,7 @@ statistics! {
 }
 
 /// The two wires of the link, and the remote snoop filter.
+#[derive(Clone)]
 pub struct SocketLink {
     out: Server,
     back: Server,

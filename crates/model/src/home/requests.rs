@@ -50,6 +50,7 @@ struct Pull {
 }
 
 /// The table of each slice.
+#[derive(Clone)]
 pub struct Tables {
     slices: Box<[Slots<Turns<Waiting>>]>,
     nodes: Box<[Occupancy]>,

@@ -30,7 +30,7 @@ impl NodeStats {
 pub type StageTimes = [Time; Stage::ALL.len()];
 
 /// A node's counts.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct NodeCounts {
     pub stats: NodeStats,
     pub stages: StageTimes,

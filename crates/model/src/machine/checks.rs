@@ -33,6 +33,7 @@ const WALK_EVERY: u64 = 1 << 16;
 const MOST_WAITING: usize = 1 << 10;
 
 /// The checkers of a machine.
+#[derive(Clone)]
 pub(super) struct Checks {
     media: Vec<Medium>,
     links: Links,
@@ -48,6 +49,7 @@ pub(super) struct Checks {
 }
 
 /// A memory's checker. Coarse channels send no commands.
+#[derive(Clone)]
 enum Medium {
     Coarse,
     Dram { name: String, channels: Vec<(checker::Checker, Clock)>, clock: dram::Clock },

@@ -14,6 +14,7 @@ use crate::request::{CoreId, Op, RequestKey};
 use crate::translation::{Mapping, PageId, PageTables};
 
 /// Everything that cores share.
+#[derive(Clone)]
 pub(crate) struct Shared {
     pub(super) queue: EventQueue<Event>,
     pub(super) home: Home,

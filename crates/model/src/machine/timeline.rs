@@ -26,6 +26,7 @@ const MOST_REQUESTS: usize = 50_000;
 const CORES: u64 = 1;
 
 /// One moment's depths.
+#[derive(Clone)]
 struct Sample {
     at: Time,
     /// for each core: instructions so far, and fill buffers in use
@@ -37,6 +38,7 @@ struct Sample {
 }
 
 /// What happens in a window of simulated time.
+#[derive(Clone)]
 pub struct Timeline {
     from: Time,
     until: Time,

@@ -5,7 +5,7 @@
 //! ```
 
 use std::num::NonZeroU32;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use cxlab_kernel::Bytes;
 use rustc_hash::FxHashMap;
@@ -119,21 +119,21 @@ impl LaidTables {
 pub struct AddressSpace {
     pub tables: LaidTables,
     /// from frames of 2 MiB to their places, in frames
-    places: Rc<FxHashMap<u64, u64>>,
+    places: Arc<FxHashMap<u64, u64>>,
 }
 
 impl AddressSpace {
     /// Frames of 2 MiB by their first bytes, in the order of their virtual addresses.
     #[must_use]
-    pub fn frames(frames: impl Iterator<Item = u64>) -> Rc<FxHashMap<u64, u64>> {
+    pub fn frames(frames: impl Iterator<Item = u64>) -> Arc<FxHashMap<u64, u64>> {
         let shift = PageSize::Mib2.shift();
-        Rc::new(frames.enumerate().map(|(place, frame)| (frame >> shift, place as u64)).collect())
+        Arc::new(frames.enumerate().map(|(place, frame)| (frame >> shift, place as u64)).collect())
     }
 
     /// # Panics
     /// For pages of 1 GiB, which no frame of 2 MiB holds.
     #[must_use]
-    pub fn new(places: Rc<FxHashMap<u64, u64>>, base: Hpa, size: PageSize) -> AddressSpace {
+    pub fn new(places: Arc<FxHashMap<u64, u64>>, base: Hpa, size: PageSize) -> AddressSpace {
         assert!(size != PageSize::Gib1, "frames are of 2 MiB");
         let pages = (places.len() as u64) << (PageSize::Mib2.shift() - size.shift());
         AddressSpace { tables: LaidTables::new(base, size, pages), places }

@@ -99,7 +99,7 @@ pub struct Fill {
 }
 
 /// State of a device cache.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DeviceCache {
     pub line: u64,
     pub look_up: Time,

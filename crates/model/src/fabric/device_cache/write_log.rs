@@ -139,7 +139,7 @@ pub struct Merge {
 }
 
 /// State of a write log.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WriteLog {
     /// start of the log in the DRAM [B]
     base: u64,

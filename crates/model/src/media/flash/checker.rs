@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::operation::{Kind, Operation};
 
 /// State of the checker: for each block, the number of stripes in its cells.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Checker {
     programmed: HashMap<(u32, u32), u32>,
     stripes: u32,
