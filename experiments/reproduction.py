@@ -132,6 +132,11 @@ def read(file: Path) -> Finished | None:
     return Finished(found.id, found.paper, found.made_with, found.quick, scored)
 
 
+def kept(file: Path) -> Finished | None:
+    """Read a figure that an earlier command may have finished."""
+    return read(file) if file.exists() else None
+
+
 def finished(folder: Path) -> Sequence[Finished]:
     """Every figure that ``folder`` has, by id.
 
