@@ -8,15 +8,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from cxlab.error import Code, InputError
 from cxlab.file_format import Format
 from cxlab.output import write_json, write_parquet
+from msgspec import Struct
 
 from experiments import comparison_plot, score
 from experiments.experiment import Asked, Report
@@ -94,6 +95,22 @@ def reproduce(figure: PaperFigure, quick: bool, folder: Path) -> Reproduction:
     return Reproduction(figure, quick, {one.name: one.measure(asked) for one in figure.experiments})
 
 
+class _Table(Struct, frozen=True):
+    """A table as `Figures.document` writes it, as far as it is read here."""
+
+    rows: list[Row]
+
+
+class _Written(Struct, frozen=True):
+    """A figure's JSON file as `Reproduction.write` makes it, as far as it is read here."""
+
+    id: str
+    paper: str
+    made_with: MadeWith
+    quick: bool
+    tables: list[_Table]
+
+
 @dataclass(frozen=True)
 class Finished:
     """A figure's JSON file."""
@@ -108,12 +125,11 @@ class Finished:
 def read(file: Path) -> Finished | None:
     """Read a finished figure. Another kind of file gives None."""
     try:
-        document = json.loads(file.read_bytes())
-        tables = [[Row(**row) for row in table["rows"]] for table in document["tables"]]
-        made = MadeWith(document["made_with"])
-        return Finished(document["id"], document["paper"], made, document["quick"], score.of_tables(tables))
-    except (ValueError, KeyError, TypeError):
+        found = msgspec.json.decode(file.read_bytes(), type=_Written)
+    except msgspec.DecodeError:
         return None
+    scored = score.of_tables(table.rows for table in found.tables)
+    return Finished(found.id, found.paper, found.made_with, found.quick, scored)
 
 
 def kept(file: Path) -> Finished | None:

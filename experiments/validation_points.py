@@ -8,19 +8,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from cxlab import figure
 from cxlab.asked_machine import AskedMachine
 from cxlab.bench import figures
+from cxlab.bench.figures import Metric, Settings
 from cxlab.bench.request import Mix
 from cxlab.workload import repeats
+from msgspec.structs import replace
 
 from experiments import machines, workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import (
+    MEMO_INSTRUCTIONS,
+    MEMO_LATENCY,
+    MEMO_LOADED_LATENCY,
+    MEMO_STREAM,
+    ByName,
+)
 from experiments.report import PEAK, POINTS, RATIO, Figures, Row
 
 #: Units of validation/points.toml that have another name in tables of experiments.
@@ -31,6 +39,9 @@ FEW_SLICES = ("host.llc.slices=4",)
 #: Time under load in which ordinary stores fill all caches, before detail begins.
 WARM_US = 5_000
 
+#: A mix that needs no word.
+ALL_READS = "1:0"
+
 #: Core cycles between two rounds at which memory is idle.
 IDLE_DELAY = 20_000
 
@@ -39,7 +50,7 @@ IDLE_DELAY = 20_000
 class Measured:
     """A row's first or second run: what to run, and which measure of it is meant."""
 
-    runs: workloads.Runs
+    runs: workloads.Runs[ByName]
     node: str
     measure: str
     #: the measure times this is in the row's unit
@@ -51,39 +62,43 @@ class Measured:
         return [self.factor * value for value in measures[self.measure]]
 
 
-def memory_workload(asked: Asked, machine: str, have: Mapping[str, Any]) -> Measured:
-    """What measures the settings ``have`` of a row."""
-    node = str(have["node"])
-    bios = (machines.NO_PREFETCH,) if have.get("prefetch") is False else ()
+def memory_workload(
+    asked: Asked, machine: str, have: Settings, metric: Metric = "latency", peak: float | None = None
+) -> Measured:
+    """What measures a metric of a run; an efficiency is of ``peak`` [GB/s]."""
+    node = have.node
+    bios = (machines.NO_PREFETCH,) if have.prefetch is False else ()
     machine = AskedMachine(machine, bios)
-    if "memo" in have:
-        runs = workloads.Runs(asked, "memo-instructions", machine)
-        return Measured(runs, node, str(have["memo"]).replace("-", "_"))
-    if "stream" in have:
-        runs = workloads.Runs(asked, "memo-stream", AskedMachine(machine, (*FEW_SLICES, *bios)))
-        return Measured(runs, node, str(have["stream"]))
-    metric = str(have.get("metric", "latency"))
-    threads = int(have.get("threads", 16))
+    if have.memo is not None:
+        runs = workloads.Runs(asked, MEMO_INSTRUCTIONS, machine)
+        return Measured(runs, node, have.memo.replace("-", "_"))
+    if have.stream is not None:
+        runs = workloads.Runs(asked, MEMO_STREAM, AskedMachine(machine, (*FEW_SLICES, *bios)))
+        return Measured(runs, node, have.stream)
+    threads = have.threads
     if threads == 0:
-        return Measured(workloads.Runs(asked, "memo-latency", machine), node, metric)
-    mix, delay = Mix.parse(str(have.get("mix", "1:0"))), int(have.get("delay", 0))
+        return Measured(workloads.Runs(asked, MEMO_LATENCY, machine), node, metric)
+    mix, delay = Mix.parse(have.mix), have.delay
     if asked.quick and delay >= IDLE_DELAY:
         # Threads that wait load the memory as little as none.
         threads = 1
     values: dict[str, str | int] = {
         "processors": threads + 1,
         "mix": str(mix),
-        "store": str(have.get("store", "ordinary")),
+        "store": have.store,
         "delay": delay,
     }
-    if mix.writes > 0 and values["store"] == "ordinary":
+    if mix.writes > 0 and have.store == "ordinary":
         # Stores are written back only out of full caches.
         values |= {"warm": 1, "warm_us": WARM_US}
-    runs = workloads.Runs(asked, "memo-loaded-latency", machine, values)
+    runs = workloads.Runs(asked, MEMO_LOADED_LATENCY, machine, values)
     if metric == "latency":
         return Measured(runs, node, metric)
     share = 1 - mix.read_share if metric == "write_efficiency" else 1.0
-    of_peak = 100 / float(have["peak_gb_s"]) if "efficiency" in metric else 1.0
+    of_peak = 1.0
+    if "efficiency" in metric:
+        assert peak is not None, f"{metric} needs a peak"
+        of_peak = 100 / peak
     return Measured(runs, node, "bandwidth", share * of_peak)
 
 
@@ -109,26 +124,27 @@ def report(asked: Asked, tables: Sequence[Figures], notes: Sequence[str] = ()) -
 
 def _estimate(asked: Asked, row: figures.Figure) -> repeats.Estimate:
     have = row.settings
-    if "mixes" in have:
+    if have.mixes:
         return repeats.of_values(_best_read_shares(asked, row))
-    values = memory_workload(asked, row.machine, have).over_seeds()
-    if "over" not in have:
+    values = memory_workload(asked, row.machine, have, have.metric, have.peak_gb_s).over_seeds()
+    if have.over is None:
         return repeats.of_values(values)
     # The second run has the first one's metric and peak.
-    shared = {key: have[key] for key in ("metric", "peak_gb_s") if key in have}
-    other = memory_workload(asked, row.machine, {**shared, **have["over"]}).over_seeds()
-    if have["how"] == "ratio":
+    other = memory_workload(asked, row.machine, have.over, have.metric, have.peak_gb_s).over_seeds()
+    if have.how == "ratio":
         return repeats.of_ratios(values, other)
     return repeats.of_values([one - of for one, of in zip(values, other, strict=True)])
 
 
 def _best_read_shares(asked: Asked, row: figures.Figure) -> list[float]:
     """Share of lines read at the mix with the most bandwidth [%], for each seed."""
-    mixes: Sequence[str] = row.settings["mixes"]
+    have = row.settings
+    mixes = have.mixes
     if asked.quick:
         mixes = (mixes[0], mixes[len(mixes) // 2], mixes[-1])
-    settings = {**row.settings, "metric": "bandwidth"}
-    bandwidths = [memory_workload(asked, row.machine, {**settings, "mix": mix}).over_seeds() for mix in mixes]
+    bandwidths = [
+        memory_workload(asked, row.machine, replace(have, mix=mix), "bandwidth").over_seeds() for mix in mixes
+    ]
     shares = [100 * Mix.parse(mix).read_share for mix in mixes]
     return [max(zip(of_seed, shares, strict=True))[1] for of_seed in zip(*bandwidths, strict=True)]
 
@@ -150,5 +166,6 @@ def _row(row: figures.Figure, found: repeats.Estimate) -> Row:
 def _rank(row: figures.Figure) -> str:
     """Rows that a reader compares: one metric at one load."""
     have = row.settings
-    load = (have.get(key, "-") for key in ("metric", "how", "stream", "memo", "mix", "delay"))
-    return " ".join(map(str, load))
+    mix, delay = None if have.mix == ALL_READS else have.mix, have.delay or None
+    load = (have.metric, have.how, have.stream, have.memo, mix, delay)
+    return " ".join("-" if word is None else str(word) for word in load)

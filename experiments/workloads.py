@@ -2,8 +2,8 @@
 
 ::
 
-    runs = Runs(asked, "redis-ycsb", MACHINE, {"workload": "a"})
-    new, old = (runs.measure(share(percent))["throughput"] for percent in (100, 0))
+    runs = Runs(asked, REDIS_YCSB, MACHINE, {"workload": "a"})
+    new, old = (runs.measure(share(percent)).throughput for percent in (100, 0))
     row("throughput, all on CXL", -30.0, new, old)
 
 A result is kept in the experiment's folder, named after all that it depends on. An experiment that is started
@@ -16,19 +16,18 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic
 
 import click
 import msgspec
-from cxlab import model
 from cxlab.asked_machine import settings_of
-from cxlab.border import NodeSummary
 from cxlab.cli.workload import find
-from cxlab.workload import repeats
-from msgspec import Struct
+from cxlab.workload import repeats, written
+from cxlab.workload.written import Ran, Written
 
 from experiments import guests
 from experiments.experiment import Asked, Subject, real
+from experiments.measures import M, Program
 from experiments.report import Row
 
 #: Seeds of a figure; a subset has one and so no interval.
@@ -41,9 +40,9 @@ QUICK_SIZE = "quick"
 Options = tuple[str, ...]
 
 
-def subject(*names: str) -> Subject:
+def subject(*programs: Program[Any]) -> Subject:
     """What the workloads are: each is a real program, and says so if it stands for another."""
-    return real("; ".join(find(name).what for name in names))
+    return real("; ".join(find(program.name).what for program in programs))
 
 
 def bound(node: str) -> Options:
@@ -61,75 +60,45 @@ def share(percent: int) -> Options:
 
 
 @dataclass(frozen=True)
-class Runs:
+class Runs(Generic[M]):
     """A workload on a machine."""
 
     asked: Asked
-    workload: str
+    workload: Program[M]
     machine: str
     values: Mapping[str, str | int] = field(default_factory=dict)
     size: str = "paper-ratio"
     seeds: int = SEEDS
 
-    def measure(self, placement: Options, **more: str | int) -> dict[str, list[float]]:
+    def measure(self, placement: Options, **more: str | int) -> M:
         """Each measure, a value for each seed."""
-        measures = self._document(placement, more)["measures"]
-        return {name: one["seeds"] for name, one in measures.items()}
+        measures = self._written(placement, more).measures
+        seeds = {name: measured.seeds for name, measured in measures.items()}
+        return msgspec.convert(seeds, self.workload.measures)
 
-    def models(self, placement: Options, **more: str | int) -> list[Counters]:
+    def models(self, placement: Options, **more: str | int) -> list[Ran]:
         """What the model counted in the same runs, for each seed."""
-        return msgspec.convert(self._document(placement, more)["runs"], list[Counters])
+        return self._written(placement, more).runs
 
-    def _document(self, placement: Options, more: Mapping[str, str | int]) -> dict[str, Any]:
-        """The JSON of the runs, which are made unless the folder has them."""
-        size, seeds = (_quick_size(self.workload), 1) if self.asked.quick else (self.size, self.seeds)
+    def _written(self, placement: Options, more: Mapping[str, str | int]) -> Written:
+        """The document of the runs, which are made unless the folder has them."""
+        name = self.workload.name
+        size, seeds = (_quick_size(name), 1) if self.asked.quick else (self.size, self.seeds)
         given = [
-            word for name, value in {**self.values, **more}.items() for word in ("--with", f"{name}={value}")
+            word for key, value in {**self.values, **more}.items() for word in ("--with", f"{key}={value}")
         ]
         machine = ["--machine", str(self.machine)]
         machine += [word for setting in settings_of(self.machine) for word in ("--set", setting)]
-        arguments = [self.workload, "--size", size, *machine, *given, *placement]
+        arguments = [name, "--size", size, *machine, *given, *placement]
         arguments += ["--seeds", str(seeds)]
-        source = json.dumps([arguments, *_files(self.workload)])
-        key = f"{self.workload}-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+        source = json.dumps([arguments, *_files(name)])
+        key = f"{name}-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
         kept = self.asked.folder / f"{key}.run"
         if not kept.exists():
             click.echo(f"cxlab: cxlab workload run {' '.join(arguments)}", err=True)
             out = self.asked.folder / key
             guests.cxlab("workload", "run", *arguments, "--json", kept, "--out", out, "--overwrite")
-        document: dict[str, Any] = json.loads(kept.read_bytes())
-        return document
-
-
-class Counters(Struct, frozen=True):
-    """What the model counted in a run."""
-
-    instructions: int
-    simulated_s: float
-    ipc: float
-    nodes: dict[str, NodeSummary]
-
-    @property
-    def instructions_per_second(self) -> float:
-        """Of all cores."""
-        return self.instructions / self.simulated_s
-
-    @property
-    def bandwidth_gb_s(self) -> float:
-        """Bytes that all memories read and wrote, over the time."""
-        return sum(node.bandwidth_mb_s for node in self.nodes.values()) / 1e3
-
-    def miss_ns(self, *nodes: str) -> float:
-        """Mean time of a miss to these nodes, or to any [ns]."""
-        chosen = [self.nodes[name] for name in nodes or self.nodes]
-        loads = sum(node.loads for node in chosen)
-        waited = sum(node.loads * _after_the_fill_buffer(node.stages_ns) for node in chosen)
-        return waited / loads
-
-
-def _after_the_fill_buffer(stages: Mapping[str, float]) -> float:
-    """Intel counts an L1 miss from where a load has its fill buffer, which ends its stages in the core."""
-    return sum(time for stage, time in stages.items() if stage not in model.core_stages())
+        return written.read(kept)
 
 
 def _quick_size(name: str) -> str:

@@ -270,7 +270,7 @@ def main() -> int:
         faults += circle_faults(ROOT / crate)
     faults += licence_faults(workspace)
     faults += python_imports.faults(ROOT)
-    faults += result_subscripts.faults(ROOT / "python" / "cxlab")
+    faults += result_subscripts.faults(ROOT)
     for fault in faults:
         print(f"check_imports: {fault}", file=sys.stderr)
     return 1 if faults else 0

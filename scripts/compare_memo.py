@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import enum
-import json
 import os
 import re
 import shutil
@@ -23,6 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -38,6 +39,20 @@ MIB_IN_MB = 1.048576
 STREAM_OPTIONS = ("-O3", "-march=native", "-fno-tree-loop-distribute-patterns")
 
 Figures = dict[str, float]
+
+
+class Point(Struct, frozen=True):
+    """A point of memo's file (crates/memo), as far as it is read here."""
+
+    bandwidth_mb_s: float
+    #: of STREAM
+    kernel: str = ""
+
+
+class Points(Struct, frozen=True):
+    """Memo's file, as far as it is read here."""
+
+    points: list[Point]
 
 
 class Statistic(enum.Enum):
@@ -99,11 +114,10 @@ class Tools:
         """What a tool prints that runs on the CPU."""
         return run(*self.pin, *command)
 
-    def points(self, pages: str, *arguments: str) -> list[dict[str, object]]:
+    def points(self, pages: str, *arguments: str) -> list[Point]:
         """The points of one cxlab-memo command."""
         self.pinned(self.memo, *arguments, "--pages", pages, "--json", self.result)
-        points: list[dict[str, object]] = json.loads(self.result.read_bytes())["points"]
-        return points
+        return msgspec.json.decode(self.result.read_bytes(), type=Points).points
 
     def c_stream(self, pages: str) -> Figures:
         """STREAM's best rates."""
@@ -115,7 +129,7 @@ class Tools:
         points = self.points(
             pages, "stream", "--threads", "1", "--size", f"{SIZE_MIB}MiB", "--repeats", str(REPEATS)
         )
-        return {str(point["kernel"]): float(str(point["bandwidth_mb_s"])) for point in points}
+        return {point.kernel: point.bandwidth_mb_s for point in points}
 
     def mbw(self) -> Figures:
         """Copied bytes of memcpy, as mbw counts them (MiB, one direction)."""
@@ -161,7 +175,7 @@ class Tools:
         """One sequential bandwidth [MB/s]."""
         size = ["--threads", "1", "--size", f"{2 * SIZE_MIB}MiB"]
         point = self.points(pages, "bandwidth", *size, "--window", "50ms", "--repeats", "7", *what)[0]
-        return float(str(point["bandwidth_mb_s"]))
+        return point.bandwidth_mb_s
 
 
 def comparisons(tools: Tools) -> list[Comparison]:

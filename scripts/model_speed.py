@@ -18,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -79,6 +81,14 @@ SWEEPS: tuple[tuple[str, str, float], ...] = (
 RECORDED = Path("tests/golden/instructions.json")
 #: A path may become so much dearer before it has to be recorded anew, on purpose.
 MOST_GROWTH = 0.03
+
+
+class Recorded(Struct, frozen=True):
+    """The file of what was recorded."""
+
+    compiler: str
+    #: instructions for a request, by path
+    each: dict[str, float]
 
 
 def run(path: str, requests: int) -> tuple[int, float]:
@@ -180,13 +190,14 @@ def main() -> int:
     asked = parser.parse_args()
     build()
     if asked.record:
-        RECORDED.write_text(json.dumps({"compiler": compiler(), "each": count_all()}, indent=1) + "\n")
+        counted = msgspec.to_builtins(Recorded(compiler(), count_all()))
+        RECORDED.write_text(json.dumps(counted, indent=1) + "\n")
         return 0
     if asked.check:
-        recorded = json.loads(RECORDED.read_bytes())
-        if recorded["compiler"] != compiler():
-            sys.exit(f"another compiler makes other instructions; recorded: {recorded['compiler']}")
-        dearer = grown(recorded["each"], count_all())
+        recorded = msgspec.json.decode(RECORDED.read_bytes(), type=Recorded)
+        if recorded.compiler != compiler():
+            sys.exit(f"another compiler makes other instructions; recorded: {recorded.compiler}")
+        dearer = grown(recorded.each, count_all())
         print("\n".join(dearer) or "no path has become dearer")
         return 1 if dearer else 0
     show()

@@ -15,12 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from cxlab.border import Instructions
 from cxlab.run.guest import artefacts
+from cxlab.run.results import finished
+from cxlab.run.results.finished import Finished
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -106,22 +108,26 @@ def build(folder: Path, name: str) -> Path:
     return program
 
 
-def run(folder: Path, program: Path, arguments: tuple[str, ...], *options: str) -> dict[str, Any]:
-    """The summary of one run."""
+def run(folder: Path, program: Path, arguments: tuple[str, ...], *options: str) -> Finished:
+    """One run, finished."""
     out = ["--out", str(folder / "out"), "--overwrite"]
     command = [sys.executable, "-m", "cxlab", "run", *options, *out, "--", str(program), *arguments]
     subprocess.run(command, check=True, capture_output=True)
-    summary: dict[str, Any] = json.loads((folder / "out/summary.json").read_bytes())
-    return summary
+    return finished.read(folder / "out")
 
 
-def row(label: str, summary: Mapping[str, Any], wanted: float | None, yardstick: float) -> Row:
+def executed(run: Finished) -> Instructions:
+    """What a run in detail has executed."""
+    assert run.result is not None, f"{run.folder}: nothing was timed"
+    return run.result.instructions
+
+
+def row(label: str, run: Finished, wanted: float | None, yardstick: float) -> Row:
     """One run from its first instruction to its last."""
-    host = summary["host_seconds"]
-    instructions = sum(summary["instructions"].values()) / 1e6
-    return Row(
-        label, instructions, host["boot"], host["detail"], wanted, summary["host_memory_mb"], yardstick
-    )
+    instructions, host = executed(run), run.host_seconds
+    assert host.detail is not None, f"{run.folder}: no time of the host"
+    millions = (instructions.user + instructions.kernel) / 1e6
+    return Row(label, millions, host.boot, host.detail, wanted, run.host_memory_mb, yardstick)
 
 
 def replayed(trace: Path, live: Row, yardstick: float) -> Row:
@@ -139,7 +145,7 @@ def host_speed(folder: Path) -> Yardstick:
     counted = run(folder, program, arguments)
     larger = str(YARDSTICK_TIMES * int(arguments[0]))
     # Sorting takes n log n; the error of a few per cent is in every row alike.
-    return Yardstick((str(program), larger), YARDSTICK_TIMES * counted["instructions"]["user"] / 1e6)
+    return Yardstick((str(program), larger), YARDSTICK_TIMES * executed(counted).user / 1e6)
 
 
 def rows(folder: Path) -> Iterator[Row]:
@@ -156,8 +162,8 @@ def rows(folder: Path) -> Iterator[Row]:
             run(folder, program, arguments, "--record", str(trace))
             yield replayed(trace, live, yardstick.speed())
     for name, arguments, wanted in WARMED:
-        summary = run(folder, folder / name, arguments, *WARMING)
-        yield row(f"{name}, warming", summary, wanted, yardstick.speed())
+        warmed = run(folder, folder / name, arguments, *WARMING)
+        yield row(f"{name}, warming", warmed, wanted, yardstick.speed())
 
 
 def record(measured: list[Row]) -> None:

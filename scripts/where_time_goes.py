@@ -19,8 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+from cxlab import model
 from cxlab.output import console
 from cxlab.run.guest import artefacts
+from cxlab.run.host.answer import Answer
 from rich import box
 from rich.table import Table
 
@@ -108,7 +111,9 @@ def profile(folder: Path, name: str, argument: str) -> Profile:
     command += [f"--toggle-collect={COUNTED}", sys.executable, "-m", "cxlab.run.host.model_process", "replay"]
     job = {"trace": str(trace), "machine": None, "timeline": None, "placement": None, "sample": None}
     done = subprocess.run(command, input=json.dumps(job) + "\n", check=True, capture_output=True, text=True)
-    found = Profile(sum(json.loads(done.stdout)["summary"]["instructions"].values()))
+    answer = msgspec.json.decode(done.stdout, type=Answer)
+    executed = model.run_result(answer.summary).instructions
+    found = Profile(executed.user + executed.kernel)
     with counts.open() as lines:
         for function, begins, here, instructions in costs(lines):
             found.parts[part_of(here) or part_of(begins) or ELSEWHERE] += instructions

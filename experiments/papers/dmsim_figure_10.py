@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from experiments import validation_points, workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import MEMO_LATENCY
 
-SUBJECT = workloads.subject("memo-latency")
+SUBJECT = workloads.subject(MEMO_LATENCY)
 MAKES = ("dmsim/fig10",)
 SOURCES = ("CXL-DMSim (Hong et al.), figure 10",)
 

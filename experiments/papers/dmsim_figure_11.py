@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from experiments import validation_points, workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import MEMO_STREAM
 
-SUBJECT = workloads.subject("memo-stream")
+SUBJECT = workloads.subject(MEMO_STREAM)
 MAKES = ("dmsim/fig11",)
 SOURCES = ("CXL-DMSim (Hong et al.), figure 11",)
 #: All kernels on CXL-ASIC and on DDR-L are two guests.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from experiments import validation_points, workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import MEMO_LOADED_LATENCY
 
-SUBJECT = workloads.subject("memo-loaded-latency")
+SUBJECT = workloads.subject(MEMO_LOADED_LATENCY)
 MAKES = ("dmsim/fig12",)
 SOURCES = ("CXL-DMSim (Hong et al.), figure 12", "CXL-DMSim (Hong et al.), IV-B3")
 QUICK = ("DMS-008",)

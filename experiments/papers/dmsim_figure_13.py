@@ -14,12 +14,15 @@ from cxlab import figure
 
 from experiments import machines, workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import REDIS_YCSB
 from experiments.report import Figures, Row
 
-SUBJECT = workloads.subject("redis-ycsb")
+SUBJECT = workloads.subject(REDIS_YCSB)
 MAKES = ("dmsim/fig13",)
+#: Machine with DDR-L; DDR-L is the same on both machines.
+MACHINE = "8468v-asic"
 #: Machine and second node of each memory beside DDR-L.
-MEMORIES = {"DDR-R": ("8468v-remote", "remote"), "CXL-ASIC": ("8468v-asic", "cxl")}
+MEMORIES = {"DDR-R": ("8468v-remote", "remote"), "CXL-ASIC": (MACHINE, "cxl")}
 #: Memory, share of pages on it, place in the paper's order; DDR-L alone has place 1. The text does not say
 #: whether half on CXL-ASIC is faster than all on DDR-R. By idle latencies both wait alike: (130 + 284) / 2 ns
 #: and 200 ns.
@@ -38,15 +41,14 @@ def measure(asked: Asked) -> Report:
     for name in ("c",) if asked.quick else ("a", "c"):
         group = f"YCSB-{name.upper()}"
         values = {"workload": name}
-        alone = workloads.Runs(
-            asked, "redis-ycsb", machines.testbed(MEMORIES["CXL-ASIC"][0]), values
-        ).measure(workloads.bound("dram"))["throughput"]
+        on_ddr_l = workloads.Runs(asked, REDIS_YCSB, machines.testbed(MACHINE), values)
+        alone = on_ddr_l.measure(workloads.bound("dram")).throughput
         notes.append(f"{group} on DDR-L: {mean(alone):,.0f} requests/s")
         rows.append(Row(f"{group}, DDR-L alone", None, 0.0, rank=group, place=1))
         for memory, percent, place in ORDER:
             machine, node = MEMORIES[memory]
-            runs = workloads.Runs(asked, "redis-ycsb", machines.testbed(machine), values)
-            found = runs.measure(placed(node, percent))["throughput"]
+            runs = workloads.Runs(asked, REDIS_YCSB, machines.testbed(machine), values)
+            found = runs.measure(placed(node, percent)).throughput
             what = f"{group}, {percent} % on {memory}"
             rows.append(workloads.row(what, None, found, alone, rank=group, place=place))
     notes += [workloads.QUICK_NOTE] if asked.quick else []

@@ -13,9 +13,10 @@ from cxlab import figure
 
 from experiments import machines, workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import EMBEDDING
 from experiments.report import Figures, Row
 
-SUBJECT = workloads.subject("embedding")
+SUBJECT = workloads.subject(EMBEDDING)
 MAKES = ("dmsim/fig15",)
 #: The testbed with DDR-L; its DDR-L is the same on both machines.
 MACHINE = "8468v-asic"
@@ -25,17 +26,15 @@ MIXES = ((MACHINE, "cxl", "CXL-ASIC", 16.0), ("8468v-remote", "remote", "DDR-R",
 
 def measure(asked: Asked) -> Report:
     """Half on each second memory over DDR-L alone."""
-    alone = workloads.Runs(asked, "embedding", machines.testbed(MACHINE)).measure(workloads.share(0))
+    alone = workloads.Runs(asked, EMBEDDING, machines.testbed(MACHINE)).measure(workloads.share(0))
     rows: list[Row] = []
     for machine, node, label, paper in MIXES[: 1 if asked.quick else None]:
-        runs = workloads.Runs(asked, "embedding", machines.testbed(machine))
-        half = runs.measure(("--interleave", f"dram,{node}"))["throughput"]
+        runs = workloads.Runs(asked, EMBEDDING, machines.testbed(machine))
+        half = runs.measure(("--interleave", f"dram,{node}")).throughput
         rows.append(
-            workloads.row(f"half on {label} over DDR-L alone", paper, half, alone["throughput"], rank="gain")
+            workloads.row(f"half on {label} over DDR-L alone", paper, half, alone.throughput, rank="gain")
         )
-    notes = [
-        f"DDR-L alone: {mean(alone['throughput']):,.0f} queries/s, {mean(alone['gathered']):.1f} GB/s of rows"
-    ]
+    notes = [f"DDR-L alone: {mean(alone.throughput):,.0f} queries/s, {mean(alone.gathered):.1f} GB/s of rows"]
     notes += [workloads.QUICK_NOTE] if asked.quick else []
     table = Figures("CXL-DMSim figure 15a: embedding reduction by memory mix", rows, MAKES[0])
     draw = partial(figure.bars, title="DLRM", y="queries a second over DDR-L alone [%]", pairs=table.pairs())

@@ -15,9 +15,10 @@ from cxlab import figure
 
 from experiments import workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import LLM_DECODE
 from experiments.report import Figures, Row
 
-SUBJECT = workloads.subject("llm-decode")
+SUBJECT = workloads.subject(LLM_DECODE)
 MAKES = ("eurosys24/fig10",)
 MACHINE = "spr-a1000"
 #: Name: share of pages on CXL memory, change over main memory alone [%], place in the paper's order.
@@ -28,16 +29,16 @@ QUICK = ("3:1", "1:3")
 
 def measure(asked: Asked) -> Report:
     """Each interleaving over main memory; quick: the first and the last."""
-    runs = workloads.Runs(asked, "llm-decode", MACHINE)
+    runs = workloads.Runs(asked, LLM_DECODE, MACHINE)
     alone = runs.measure(workloads.share(0))
     rows = [Row("main memory alone", None, 0.0, rank="order", place=4)]
     for label in QUICK if asked.quick else INTERLEAVED:
         percent, paper, place = INTERLEAVED[label]
-        found = runs.measure(workloads.share(percent))["tokens_per_second"]
-        rate = alone["tokens_per_second"]
+        found = runs.measure(workloads.share(percent)).tokens_per_second
+        rate = alone.tokens_per_second
         rows.append(workloads.row(f"{label} over main memory", paper, found, rate, rank="order", place=place))
     notes = [
-        f"main memory alone: {mean(alone['read']):.1f} GB/s are read",
+        f"main memory alone: {mean(alone.read):.1f} GB/s are read",
         "The paper's 95 % is more than both memories' bandwidths give together: at 3:1 at most a third more. "
         "On silicon main memory loses throughput past its knee. Here requests only queue (MOD-14).",
     ]

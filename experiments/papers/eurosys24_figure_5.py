@@ -14,9 +14,10 @@ from cxlab import figure
 
 from experiments import workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import REDIS_YCSB
 from experiments.report import Figures, Row
 
-SUBJECT = workloads.subject("redis-ycsb")
+SUBJECT = workloads.subject(REDIS_YCSB)
 MAKES = ("eurosys24/fig5",)
 MACHINE = "spr-a1000"
 #: Name of the paper -> share of pages on CXL memory [%].
@@ -30,11 +31,11 @@ def measure(asked: Asked) -> Report:
     rows: list[Row] = []
     notes = []
     for name in ("c",) if asked.quick else ("c", "a"):
-        runs = workloads.Runs(asked, "redis-ycsb", MACHINE, {"workload": name})
-        alone = runs.measure(workloads.share(0))["throughput"]
+        runs = workloads.Runs(asked, REDIS_YCSB, MACHINE, {"workload": name})
+        alone = runs.measure(workloads.share(0)).throughput
         notes.append(f"YCSB-{name.upper()} on main memory: {mean(alone):,.0f} requests/s")
         for label, percent in list(INTERLEAVED.items())[2 if asked.quick else 0 :]:
-            found = runs.measure(workloads.share(percent))["throughput"]
+            found = runs.measure(workloads.share(percent)).throughput
             what = f"YCSB-{name.upper()}, {label}"
             rows.append(workloads.row(what, SLOWEST, found, alone, paper_to=FASTEST, rank=f"YCSB-{name}"))
     notes += [workloads.QUICK_NOTE] if asked.quick else []

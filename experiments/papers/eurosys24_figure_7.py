@@ -21,6 +21,8 @@ MAKES = ("eurosys24/fig7",)
 #: Size of all partitions [MiB].
 SCAN, QUICK_SCAN = 64, 16
 EXECUTORS = 16
+#: Names of table 1: all in DRAM, and half with promotion of hot pages.
+ALL_IN_DRAM, PROMOTED = "MMEM", "Hot-Promote"
 
 
 def configurations(application: Application, processes: int, warm: str, measure: str) -> dict[str, Study]:
@@ -28,12 +30,12 @@ def configurations(application: Application, processes: int, warm: str, measure:
     half = application.pages // 2
     plain = Study([application], machine=EIGHT_CHANNELS, processes=processes, warm="200 us", measure=measure)
     return {
-        "MMEM": plain,
+        ALL_IN_DRAM: plain,
         "3:1": replace(plain, share=Share(25)),
         "1:1": replace(plain, share=Share(50)),
         "1:3": replace(plain, share=Share(75)),
         # Half of the pages, and the frames that promotions find free.
-        "Hot-Promote": replace(
+        PROMOTED: replace(
             plain,
             share=Share(50),
             tiering="numa_balancing",
@@ -50,10 +52,10 @@ def measure(asked: Asked) -> Report:
     found = dict(zip(studies, run([*studies.values()]), strict=True))
     # Execution time is longer by more than 34 %, so throughput is lower by more than 25 %.
     rows = [
-        Row(f"scan: {name}", -25.0 if name == "Hot-Promote" else None, change(of.work, found["MMEM"].work))
+        Row(f"scan: {name}", -25.0 if name == PROMOTED else None, change(of.work, found[ALL_IN_DRAM].work))
         for name, of in list(found.items())[1:]
     ]
-    promoted = found["Hot-Promote"]
+    promoted = found[PROMOTED]
     note = (
         f"{promoted.count('hint_faults'):.0f} hint faults, {promoted.count('candidates'):.0f} hot, "
         f"{promoted.count('promotions'):.0f} promoted, {promoted.count('demotions'):.0f} demoted, "

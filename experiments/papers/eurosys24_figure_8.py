@@ -14,9 +14,10 @@ from cxlab import figure
 
 from experiments import workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import REDIS_YCSB
 from experiments.report import Figures
 
-SUBJECT = workloads.subject("redis-ycsb")
+SUBJECT = workloads.subject(REDIS_YCSB)
 MAKES = ("eurosys24/fig8",)
 MACHINE = "spr-a1000"
 THROUGHPUT = -12.5
@@ -26,20 +27,24 @@ LATENCY = (9.0, 27.0)
 
 def measure(asked: Asked) -> Report:
     """Both placements."""
-    runs = workloads.Runs(asked, "redis-ycsb", MACHINE, {"workload": "c"})
+    runs = workloads.Runs(asked, REDIS_YCSB, MACHINE, {"workload": "c"})
     dram, cxl = (runs.measure(workloads.share(percent)) for percent in (0, 100))
-    rows = [workloads.row("throughput", THROUGHPUT, cxl["throughput"], dram["throughput"])]
+    rows = [workloads.row("throughput", THROUGHPUT, cxl.throughput, dram.throughput)]
     rows += [
         workloads.row(
             f"latency of a read, {name}",
             LATENCY[0],
-            cxl[f"latency_{name}"],
-            dram[f"latency_{name}"],
+            new,
+            old,
             paper_to=LATENCY[1],
         )
-        for name in ("p50", "mean", "p99")
+        for name, new, old in (
+            ("p50", cxl.latency_p50, dram.latency_p50),
+            ("mean", cxl.latency_mean, dram.latency_mean),
+            ("p99", cxl.latency_p99, dram.latency_p99),
+        )
     ]
-    notes = [f"on main memory: {mean(dram['throughput']):,.0f} requests/s"]
+    notes = [f"on main memory: {mean(dram.throughput):,.0f} requests/s"]
     notes += [workloads.QUICK_NOTE] if asked.quick else []
     table = Figures("EuroSys'24 figure 8: YCSB-C, all on CXL over all on main memory", rows, MAKES[0])
     draw = partial(figure.bars, title="YCSB-C on CXL memory", y="over main memory [%]", pairs=table.pairs())

@@ -8,13 +8,15 @@ curves.
 
 from __future__ import annotations
 
+from cxlab.bench.figures import Settings
 from cxlab.workload import repeats
 
 from experiments import validation_points, workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import MEMO_LOADED_LATENCY
 from experiments.report import RATIO, Figures, Row
 
-SUBJECT = workloads.subject("memo-loaded-latency")
+SUBJECT = workloads.subject(MEMO_LOADED_LATENCY)
 MACHINE = "spr-a1000"
 #: Section 3.3: idle latency of CXL memory over that of local and of remote DDR5, from and to. The model is
 #: calibrated on the first two, so only the second ratio predicts.
@@ -38,7 +40,7 @@ def idle_ratios(asked: Asked) -> Figures:
     """Latency of CXL memory over that of each DDR, all reads."""
 
     def latency(node: str) -> list[float]:
-        settings = {"node": node, "metric": "latency", "delay": validation_points.IDLE_DELAY}
+        settings = Settings(node=node, delay=validation_points.IDLE_DELAY)
         return validation_points.memory_workload(asked, MACHINE, settings).over_seeds()
 
     rows = []

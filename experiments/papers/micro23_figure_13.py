@@ -18,7 +18,7 @@ from cxlab import figure
 from cxlab.border import CaptionMode, CaptionObjective
 from cxlab.figure import Line
 from cxlab.place.request import Application, Share, Study
-from cxlab.place.study import CaptionSettings, caption, fit, run
+from cxlab.place.study import CaptionSettings, caption, fit, quality, run
 
 from experiments.experiment import Asked, Report, synthetic
 from experiments.report import PAGES, Figures, Row, change
@@ -88,17 +88,16 @@ def measure(asked: Asked) -> Report:
     step, executions = (QUICK_STEP, QUICK_EXECUTIONS) if asked.quick else (STEP, EXECUTIONS)
     shares = FIT_SHARES[::4] if asked.quick else FIT_SHARES
     fitted = [Share(percent) for percent in shares]
-    model = fit(study(Case(["embedding"], "", None)), fitted, CaptionSettings("fit")).model
-    quality = model["quality"]
+    outcome = fit(study(Case(["embedding"], "", None)), fitted, CaptionSettings("fit"))
+    explained = quality(outcome)
     found = _Found(
         notes=[
             "the paper's shares at the end: 29 to 41 % (another ratio of bandwidths: figure 9a's note)",
-            f"estimator, fitted on embedding: R^2 {quality['r_squared']:.4f}, "
-            f"Pearson {quality['pearson']:.4f}",
+            f"estimator, fitted on embedding: R^2 {explained.r_squared:.4f}, Pearson {explained.pearson:.4f}",
         ]
     )
     for case in CASES[:1] if asked.quick else CASES:
-        _compare(case, model, step, executions, found)
+        _compare(case, outcome.model, step, executions, found)
     draw = partial(
         figure.lines,
         title="Caption from 50 %, adaptive",

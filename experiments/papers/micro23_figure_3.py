@@ -17,9 +17,10 @@ from cxlab.workload import repeats
 
 from experiments import workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import MEMO_INSTRUCTIONS, MEMO_LATENCY
 from experiments.report import RATIO, Cell, Column, Figures, Row, Table
 
-SUBJECT = workloads.subject("memo-latency", "memo-instructions")
+SUBJECT = workloads.subject(MEMO_LATENCY, MEMO_INSTRUCTIONS)
 MAKES = ("micro23/fig3",)
 #: memory -> machine, node
 MEMORIES = {
@@ -52,8 +53,8 @@ def latencies(asked: Asked, memory: str) -> dict[str, list[float]]:
     """All bars of a memory."""
     machine, node = MEMORIES[memory]
     placed = workloads.bound(node)
-    chase = workloads.Runs(asked, "memo-latency", machine).measure(placed)
-    return {**chase, **workloads.Runs(asked, "memo-instructions", machine).measure(placed)}
+    chase = workloads.Runs(asked, MEMO_LATENCY, machine).measure(placed)
+    return {**chase, **workloads.Runs(asked, MEMO_INSTRUCTIONS, machine).measure(placed)}
 
 
 def bars_table(found: Latencies) -> Table:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from experiments import validation_points, workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import MEMO_LOADED_LATENCY
 
-SUBJECT = workloads.subject("memo-loaded-latency")
+SUBJECT = workloads.subject(MEMO_LOADED_LATENCY)
 MAKES = ("micro23/fig4",)
 SOURCES = ("MICRO'23 (Sun et al.), figure 4",)
 #: All reads of DDR5-R, and CXL-A less DDR5-R for st.

@@ -14,9 +14,10 @@ from cxlab import figure
 
 from experiments import workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import REDIS_YCSB
 from experiments.report import Figures, Row
 
-SUBJECT = workloads.subject("redis-ycsb")
+SUBJECT = workloads.subject(REDIS_YCSB)
 MAKES = ("micro23/fig6",)
 MACHINE = "6430-cxl-a-snc4"
 #: Target rate [requests/s], then share of pages on CXL memory -> change of p99 [%].
@@ -29,16 +30,16 @@ P99 = {
 
 def measure(asked: Asked) -> Report:
     """Each rate and share over all on DDR; quick: the highest rate, all on CXL memory."""
-    runs = workloads.Runs(asked, "redis-ycsb", MACHINE, {"workload": "a", "distribution": "uniform"})
+    runs = workloads.Runs(asked, REDIS_YCSB, MACHINE, {"workload": "a", "distribution": "uniform"})
     rows: list[Row] = []
     notes = []
     for rate, shares in list(P99.items())[: 1 if asked.quick else None]:
-        alone = runs.measure(workloads.share(0), rate=rate)["latency_p99"]
+        alone = runs.measure(workloads.share(0), rate=rate).latency_p99
         notes.append(f"p99 on DDR at {rate:,} requests/s: {mean(alone):.1f} us")
         for percent, paper in shares.items():
             if asked.quick and percent < 100:
                 continue
-            tail = runs.measure(workloads.share(percent), rate=rate)["latency_p99"]
+            tail = runs.measure(workloads.share(percent), rate=rate).latency_p99
             rows.append(
                 workloads.row(
                     f"p99 at {rate:,}/s, {percent} % on CXL", paper, tail, alone, rank=f"p99 at {rate}"

@@ -14,9 +14,10 @@ from cxlab import figure
 
 from experiments import workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import FIO_PAGE_CACHE
 from experiments.report import Figures, Row
 
-SUBJECT = workloads.subject("fio-page-cache")
+SUBJECT = workloads.subject(FIO_PAGE_CACHE)
 MAKES = ("micro23/fig8",)
 MACHINE = "6430-cxl-a-snc4"
 #: Block size [KiB] -> change of p99 [%], and reads before the measured ones: whole, quick.
@@ -29,13 +30,15 @@ def measure(asked: Asked) -> Report:
     notes = []
     for block_kib, (paper, primed, quick_primed) in P99.items():
         values = {"block_kib": block_kib, "advice": 1, "primed": quick_primed if asked.quick else primed}
-        runs = workloads.Runs(asked, "fio-page-cache", MACHINE, values)
+        runs = workloads.Runs(asked, FIO_PAGE_CACHE, MACHINE, values)
         dram, cxl = (runs.measure(workloads.bound(node)) for node in ("dram", "cxl"))
-        for percentile, figures in (("p99", paper), ("p50", None)):
-            key = f"latency_{percentile}"
+        for percentile, figures, new, old in (
+            ("p99", paper, cxl.latency_p99, dram.latency_p99),
+            ("p50", None, cxl.latency_p50, dram.latency_p50),
+        ):
             what = f"{percentile}, blocks of {block_kib} KiB"
-            rows.append(workloads.row(what, figures, cxl[key], dram[key], rank=percentile))
-        tail, hits = mean(dram["latency_p99"]), mean(dram["hits"])
+            rows.append(workloads.row(what, figures, new, old, rank=percentile))
+        tail, hits = mean(dram.latency_p99), mean(dram.hits)
         notes.append(f"{block_kib} KiB: p99 {tail:.1f} us, {hits:.0f} % of reads hit")
     notes += [workloads.QUICK_NOTE] if asked.quick else []
     table = Figures("MICRO'23 figure 8: FIO, page cache on CXL over DDR", rows, MAKES[0])

@@ -15,9 +15,10 @@ from cxlab.figure import Line
 
 from experiments import workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import EMBEDDING
 from experiments.report import PAGES, Figures, Row
 
-SUBJECT = workloads.subject("embedding")
+SUBJECT = workloads.subject(EMBEDDING)
 MAKES = ("micro23/fig9",)
 MACHINE = "6430-cxl-a-snc4"
 SHARES, QUICK_SHARES = (0, 20, 50, 100), (0, 50)
@@ -27,12 +28,12 @@ PAPER_SHARE, PAPER_GAIN = 63.0, 88.0
 
 def measure(asked: Asked) -> Report:
     """Sweep and compare."""
-    runs = workloads.Runs(asked, "embedding", MACHINE)
+    runs = workloads.Runs(asked, EMBEDDING, MACHINE)
     found = {
         percent: runs.measure(workloads.share(percent))
         for percent in (QUICK_SHARES if asked.quick else SHARES)
     }
-    queries = {percent: measures["throughput"] for percent, measures in found.items()}
+    queries = {percent: measures.throughput for percent, measures in found.items()}
     best = max(queries, key=lambda percent: mean(queries[percent]))
     rows = [
         Row("best share of pages on CXL", PAPER_SHARE, best, PAGES),
@@ -47,7 +48,7 @@ def measure(asked: Asked) -> Report:
         if percent > 0
     ]
     notes = [
-        f"all on DDR: {mean(found[0]['gathered']):.1f} GB/s of rows",
+        f"all on DDR: {mean(found[0].gathered):.1f} GB/s of rows",
         "The paper's 63 % need CXL memory that gives more than DDR; its figure 4a has CXL-A at 46 % of one "
         "channel (17.7 GB/s), which the machine is calibrated on. No setting here makes both true.",
     ]

@@ -13,9 +13,10 @@ from cxlab import figure
 
 from experiments import workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import REDIS_YCSB
 from experiments.report import Figures
 
-SUBJECT = workloads.subject("redis-ycsb")
+SUBJECT = workloads.subject(REDIS_YCSB)
 MAKES = ("micro23/fig9",)
 MACHINE = "6430-cxl-a-snc4"
 #: Share of pages on CXL memory -> change of throughput [%].
@@ -24,14 +25,14 @@ THROUGHPUT = {25: -8.0, 50: -15.0, 75: -22.0, 100: -30.0}
 
 def measure(asked: Asked) -> Report:
     """Each share over all on DDR; quick: all on CXL memory alone."""
-    runs = workloads.Runs(asked, "redis-ycsb", MACHINE, {"workload": "a", "distribution": "uniform"})
-    alone = runs.measure(workloads.share(0))["throughput"]
+    runs = workloads.Runs(asked, REDIS_YCSB, MACHINE, {"workload": "a", "distribution": "uniform"})
+    alone = runs.measure(workloads.share(0)).throughput
     shares = [percent for percent in THROUGHPUT if not asked.quick or percent == 100]
     rows = [
         workloads.row(
             f"throughput, {percent} % on CXL",
             THROUGHPUT[percent],
-            runs.measure(workloads.share(percent))["throughput"],
+            runs.measure(workloads.share(percent)).throughput,
             alone,
             rank="throughput",
         )

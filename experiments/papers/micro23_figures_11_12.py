@@ -17,13 +17,14 @@ import numpy as np
 from cxlab import figure, model
 from cxlab.figure import Line
 from cxlab.workload import repeats
+from cxlab.workload.written import Ran
 
 from experiments import workloads
 from experiments.experiment import Asked, Report, Shown
+from experiments.measures import EMBEDDING
 from experiments.report import Cell, Column, Figures, Row, Table
-from experiments.workloads import Counters
 
-SUBJECT = workloads.subject("embedding")
+SUBJECT = workloads.subject(EMBEDDING)
 MAKES = ("micro23/fig11", "micro23/fig12")
 MACHINE = "6430-cxl-a-snc4"
 THREADS = 8
@@ -32,10 +33,10 @@ SHARES, QUICK_SHARES = (0, 10, 20, 25, 33, 50, 67, 75, 100), (0, 10, 20, 33, 50,
 Curve = Mapping[int, list[float]]
 
 
-def estimated(throughput: Curve, counted: Mapping[int, list[Counters]], tsc_ghz: float) -> Curve:
+def estimated(throughput: Curve, counted: Mapping[int, list[Ran]], tsc_ghz: float) -> Curve:
     """The linear model's output. It is fitted on the first seed's DLRM, as the paper's is on DLRM."""
 
-    def metrics(of: Counters) -> list[float]:
+    def metrics(of: Ran) -> list[float]:
         norm_ipc = of.instructions_per_second / THREADS / (tsc_ghz * 1e9)
         return [1.0, norm_ipc, of.miss_ns(), of.miss_ns("dram")]
 
@@ -63,9 +64,9 @@ def order(what: str, rank: str, place: int, found: repeats.Estimate) -> Row:
 
 def measure(asked: Asked) -> Report:
     """The sweep; quick: three shares."""
-    runs = workloads.Runs(asked, "embedding", MACHINE, {"threads": THREADS})
+    runs = workloads.Runs(asked, EMBEDDING, MACHINE, {"threads": THREADS})
     shares = QUICK_SHARES if asked.quick else SHARES
-    throughput = {share: runs.measure(workloads.share(share))["throughput"] for share in shares}
+    throughput = {share: runs.measure(workloads.share(share)).throughput for share in shares}
     counted = {share: runs.models(workloads.share(share)) for share in shares}
     bandwidth = {share: [of.bandwidth_gb_s for of in seeds] for share, seeds in counted.items()}
     misses = {share: [of.miss_ns() for of in seeds] for share, seeds in counted.items()}

@@ -13,9 +13,10 @@ from cxlab import figure
 
 from experiments import machines, workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import EULER
 from experiments.report import Figures
 
-SUBJECT = workloads.subject("euler")
+SUBJECT = workloads.subject(EULER)
 MAKES = ("micron/fig12",)
 #: Share of pages on CXL memory -> gain over DDR alone [%]; the text prints no other.
 GAIN = {20: 17.0}
@@ -23,13 +24,13 @@ GAIN = {20: 17.0}
 
 def measure(asked: Asked) -> Report:
     """The paper's share over DDR alone."""
-    runs = workloads.Runs(asked, "euler", machines.cz120_slice())
-    alone = runs.measure(workloads.share(0))["cells_per_second"]
+    runs = workloads.Runs(asked, EULER, machines.cz120_slice())
+    alone = runs.measure(workloads.share(0)).cells_per_second
     rows = [
         workloads.row(
             f"{percent} % of pages on CXL over DDR alone",
             gain,
-            runs.measure(workloads.share(percent))["cells_per_second"],
+            runs.measure(workloads.share(percent)).cells_per_second,
             alone,
         )
         for percent, gain in GAIN.items()

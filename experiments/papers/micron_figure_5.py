@@ -9,25 +9,27 @@ from __future__ import annotations
 
 from functools import partial
 from statistics import mean
+from typing import Any
 
 from cxlab import figure, model
 from cxlab.description import Description
 from cxlab.workload import repeats
+from cxlab.workload.written import Ran
 
 from experiments import machines, workloads
 from experiments.experiment import Asked, Report
+from experiments.measures import DUCKDB_TPCH, EULER, LIBLINEAR_SVM, Program
 from experiments.report import PEAK, POINTS, Figures, Row
-from experiments.workloads import Counters
 
-SUBJECT = workloads.subject("euler", "duckdb-tpch", "liblinear-svm")
+SUBJECT = workloads.subject(EULER, DUCKDB_TPCH, LIBLINEAR_SVM)
 MAKES = ("micron/fig5",)
 #: One channel of DDR5-4800 [GB/s]: 4800 MT/s x 8 B.
 CHANNEL = 38.4
 #: Name, workload, its threads, share of slots that stall [%], share of the DRAM's bandwidth [%].
-WORKLOADS: tuple[tuple[str, str, dict[str, str | int], float | None, float | None], ...] = (
-    ("CloverLeaf", "euler", {"threads": 8}, 95.0, None),
-    ("TPC-H", "duckdb-tpch", {"threads": 8}, 100 / 3, 50.0),
-    ("SVM", "liblinear-svm", {}, None, None),
+WORKLOADS: tuple[tuple[str, Program[Any], dict[str, str | int], float | None, float | None], ...] = (
+    ("CloverLeaf", EULER, {"threads": 8}, 95.0, None),
+    ("TPC-H", DUCKDB_TPCH, {"threads": 8}, 100 / 3, 50.0),
+    ("SVM", LIBLINEAR_SVM, {}, None, None),
 )
 
 
@@ -39,7 +41,7 @@ def measure(asked: Asked) -> Report:
     for place, (name, workload, values, of_slots, of_peak) in enumerate(WORKLOADS, start=1):
         counted = workloads.Runs(asked, workload, machine, values).models(workloads.share(0))
 
-        def slots(of: Counters) -> float:
+        def slots(of: Ran) -> float:
             return 100 * (1 - of.ipc / width)
 
         stall = repeats.of_values([slots(of) for of in counted])

@@ -33,9 +33,11 @@ THREADS = 16
 def silicon() -> dict[float, Figure]:
     """The published points, by their ratio."""
     return {
-        known.settings["of_cache"]: known
+        known.settings.of_cache: known
         for known in shipped()
-        if known.machine == MACHINE and known.settings["metric"] == "bandwidth"
+        if known.machine == MACHINE
+        and known.settings.metric == "bandwidth"
+        and known.settings.of_cache is not None
     }
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 from cxlab import model
 from cxlab.border import RunResult, Sampling
+from cxlab.sampled import ends
 
 from experiments import guests
 from experiments.experiment import Asked, Report, real
@@ -81,12 +82,12 @@ def leaves(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, tree
 
 
-def events(full: dict[str, float], figure: str) -> float:
+def events(full: RunResult, numbers: dict[str, float], figure: str) -> float:
     """How many events of the full run a figure is made of."""
     if figure.startswith("nodes."):
         node = figure.split(".")[1]
-        return full[f"nodes.{node}.loads"] if "_ns" in figure else full[figure]
-    return full[figure] if figure.startswith("core.") else LEAST_EVENTS
+        return full.nodes[node].loads if "_ns" in figure else numbers[figure]
+    return numbers[figure] if figure.startswith("core.") else LEAST_EVENTS
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def covered(full: RunResult, samples: list[Sampling]) -> dict[str, Coverage]:
     found = {}
     for name in [name for name in numbers if any(isinstance(of.get(name), list) for of in intervals)]:
         number = numbers[name]
-        if name.startswith("instructions.") or events(numbers, name) < LEAST_EVENTS:
+        if name.startswith("instructions.") or events(full, numbers, name) < LEAST_EVENTS:
             continue
         # Where no window used a node there is no latency to tell.
         told = [place for place, of in enumerate(intervals) if isinstance(of.get(name), list)]
@@ -159,7 +160,7 @@ def judged(folder: Path, name: str, program: list[str], seeds: int) -> Judged:
     trace, full = record(folder, name, program)
     results = [sampled(folder, trace, seed) for seed in range(seeds)]
     samples = [result.sampling for result in results if result.sampling is not None]
-    spans = [(sample.intervals or {}).get("simulated_seconds") for sample in samples]
+    spans = [ends(sample, "simulated_seconds") for sample in samples]
     widths = [span[1] - span[0] for span in spans if span]
     known = instructions(full)
     errors = [result.simulated_seconds / full.simulated_seconds - 1 for result in results]

@@ -86,11 +86,11 @@ def fill_buffers() -> int:
 def silicon() -> Silicon:
     """What the shipped figures know: peaks of all-read, sequential."""
     return {
-        (figure.settings["node"], int(figure.settings.get("threads", 16))): figure.low
+        (figure.settings.node, figure.settings.threads): figure.low
         for figure in shipped()
         if figure.machine == MACHINE
-        and figure.settings["metric"] == "bandwidth"
-        and figure.settings.get("mix", "1:0") == "1:0"
+        and figure.settings.metric == "bandwidth"
+        and figure.settings.mix == "1:0"
     }
 
 

@@ -38,6 +38,12 @@ def _at(intervals: Any, path: str) -> Any:
     return intervals
 
 
+def ends(sampling: Sampling, path: str) -> tuple[float, float] | None:
+    """The ends of the interval of a number of the summary; None if no window tells of it."""
+    found = _at(sampling.intervals, path)
+    return None if found is None else (found[0], found[1])
+
+
 def interval(sampling: Sampling, terms: Sequence[Term]) -> tuple[float, float] | None:
     """Return the interval of the sum of terms; None if too few windows tell of one of them.
 
@@ -45,11 +51,11 @@ def interval(sampling: Sampling, terms: Sequence[Term]) -> tuple[float, float] |
     """
     low = high = 0.0
     for term in terms:
-        found = _at(sampling.intervals, term.path)
+        found = ends(sampling, term.path)
         if found is None or term.path in sampling.too_few_windows_for:
             return None
-        ends = sorted(term.factor * end for end in found)
-        low, high = low + ends[0], high + ends[1]
+        least, most = sorted(term.factor * end for end in found)
+        low, high = low + least, high + most
     return low, high
 
 
@@ -60,5 +66,5 @@ def told(sampling: Sampling | None, terms: Sequence[Term], value: float, text: C
     """
     if sampling is None or not terms:
         return text(value)
-    ends = interval(sampling, terms)
-    return UNTOLD if ends is None else f"{text(value)} ({text(max(ends[0], 0.0))} .. {text(ends[1])})"
+    found = interval(sampling, terms)
+    return UNTOLD if found is None else f"{text(value)} ({text(max(found[0], 0.0))} .. {text(found[1])})"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 
-from judge import Verdict
+import msgspec
+from judge import ENDS, Verdict
+from msgspec import Struct, field
 from rich.console import Console
 from rich.table import Table
 from tries import Try
+
+
+class Entry(Struct, frozen=True):
+    """A line of the journal."""
+
+    what: Try = field(name="try")
+    verdict: Verdict
 
 
 class Journal:
@@ -22,26 +29,26 @@ class Journal:
         self.done: dict[int, tuple[Try, Verdict]] = {}
         if file is not None and file.is_file():
             for line in file.read_text().splitlines():
-                entry = json.loads(line)
-                self.done[entry["try"]["number"]] = (Try(**entry["try"]), Verdict(**entry["verdict"]))
+                entry = msgspec.json.decode(line, type=Entry)
+                self.done[entry.what.number] = (entry.what, entry.verdict)
 
     def add(self, what: Try, verdict: Verdict) -> None:
         """A try was made."""
         self.done[what.number] = (what, verdict)
         if self.file is not None:
             with self.file.open("a") as file:
-                file.write(json.dumps({"try": asdict(what), "verdict": asdict(verdict)}) + "\n")
+                file.write(msgspec.json.encode(Entry(what, verdict)).decode() + "\n")
 
     def show(self, console: Console) -> int:
         """Print the table, then the tries that found something: how many these are."""
         table = Table()
-        for place, heading in enumerate(("mode", "signals", "complete", "incomplete", "too late", "defects")):
+        for place, heading in enumerate(("mode", "signals", *ENDS, "defects")):
             table.add_column(heading, justify="right" if place else "left")
         for name in dict.fromkeys(what.mode for what, _ in self.done.values()):
             verdicts = [verdict for what, verdict in self.done.values() if what.mode == name]
             ends = Counter(verdict.end for verdict in verdicts)
             bad = sum(bool(verdict.found) for verdict in verdicts)
-            counts = (len(verdicts), ends["complete"], ends["incomplete"], ends["too late"], bad)
+            counts = (len(verdicts), *(ends[end] for end in ENDS), bad)
             table.add_row(name, *(str(count) for count in counts))
         console.print(table)
         defects = [(what, verdict) for what, verdict in self.done.values() if verdict.found]

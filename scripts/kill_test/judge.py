@@ -5,10 +5,10 @@ Complete means bit-identical to an undisturbed run. Anything else says what is m
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from typing import Any
 
+from cxlab.run.results import finished
+from cxlab.run.results.finished import Finished
 from references import Reference
 from workplaces import Workplace, half_files
 
@@ -16,11 +16,15 @@ from workplaces import Workplace, half_files
 OWN_ERRORS, INTERRUPTED = (1, 125), (129, 130, 143)
 
 
+#: Too late: the run had ended before it was disturbed.
+ENDS = COMPLETE, INCOMPLETE, TOO_LATE = "complete", "incomplete", "too late"
+
+
 @dataclass
 class Verdict:
     """What came of it."""
 
-    #: complete, incomplete, too late (it had ended before)
+    #: one of `ENDS`
     end: str
     status: int | None
     #: defects: none in a good run
@@ -48,37 +52,40 @@ def judge(place: Workplace, reference: Reference, end: End) -> Verdict:
     if "Traceback" in said:
         found.append("a traceback")
     if end.status == 0:
-        if summary and summary["complete"] is not True:
+        if summary is not None and not summary.complete:
             found.append("status 0 of a run that is not complete")
         found += [f"{name} differs" for name in reference.differences(place)]
-        return Verdict("complete" if end.disturbed else "too late", end.status, found)
+        return Verdict(COMPLETE if end.disturbed else TOO_LATE, end.status, found)
     if end.killed:
         if place.mode.cut_after is None:
             found += _after_a_kill(place, reference)
-        return Verdict("incomplete", end.status, found)
-    return Verdict("incomplete", end.status, found + list(_of_an_early_end(place, end, said, summary)))
+        return Verdict(INCOMPLETE, end.status, found)
+    return Verdict(INCOMPLETE, end.status, found + list(_of_an_early_end(place, end, said, summary)))
 
 
-def _summary(place: Workplace) -> dict[str, Any]:
+def _summary(place: Workplace) -> Finished | None:
     file = place.folder / "out/summary.json"
-    found: dict[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {}
-    return found
+    return finished.of_summary(file) if file.is_file() else None
 
 
-def _of_an_early_end(place: Workplace, end: End, said: str, summary: dict[str, Any]) -> list[str]:
+def _of_an_early_end(place: Workplace, end: End, said: str, summary: Finished | None) -> list[str]:
     """What is wrong with a run that did not come to its end and could clean up."""
     found, status = [], end.status
     if not end.disturbed:
         found.append(f"status {status} of an undisturbed run")
     # What is made of a run that is complete, as Caption's plot, may not fit any more: a message names it.
-    if summary.get("complete") is True and "No space left" not in said:
+    if summary is not None and summary.complete and "No space left" not in said:
         found.append(f"status {status} of a run that says that it is complete")
     found += [f"{left} of a run that is not complete" for left in place.has_left()]
-    if status is not None and status not in (*OWN_ERRORS, *INTERRUPTED) and not (status < 0 and not summary):
+    if (
+        status is not None
+        and status not in (*OWN_ERRORS, *INTERRUPTED)
+        and not (status < 0 and summary is None)
+    ):
         found.append(f"status {status}")
     # A negative status: the signal came before Python could hear it, and the caller's shell names it.
     named = status is not None and (status in INTERRUPTED or status < 0)
-    if not summary.get("reason") and not said.strip() and not named:
+    if (summary is None or not summary.reason) and not said.strip() and not named:
         found.append("nothing says why it is not complete")
     return found
 

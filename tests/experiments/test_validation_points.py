@@ -7,21 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cxlab.bench.figures import Metric
 from cxlab.border import NodeSummary
+from cxlab.workload.written import Ran
 
 from experiments import validation_points, workloads
 from experiments.experiment import Asked
+from experiments.measures import ByName
 
 #: workload, node, mix, delay -> measures, a value a seed
-Answer = Callable[[workloads.Runs, str], dict[str, list[float]]]
+Answer = Callable[[workloads.Runs[ByName], str], dict[str, list[float]]]
 
 
 def answered(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> list[tuple[str, str, dict[str, Any]]]:
     """Runs in place of a guest's: (workload, node, values) of each."""
     asked = []
 
-    def measure(runs: workloads.Runs, placement: tuple[str, ...]) -> dict[str, list[float]]:
-        asked.append((runs.workload, placement[1], dict(runs.values)))
+    def measure(runs: workloads.Runs[ByName], placement: tuple[str, ...]) -> dict[str, list[float]]:
+        asked.append((runs.workload.name, placement[1], dict(runs.values)))
         return answer(runs, placement[1])
 
     monkeypatch.setattr(workloads.Runs, "measure", measure)
@@ -32,17 +35,18 @@ def test_every_row_of_a_figure_has_a_program(tmp_path: Path) -> None:
     asked = Asked(True, tmp_path)
     papers = ("EuroSys'24 (Tang et al.)", "CXL-DMSim", "MICRO'23 (Sun et al.), figure")
     for row in validation_points.rows_of(papers):
-        settings = {**row.settings, "metric": "bandwidth"} if "mixes" in row.settings else row.settings
-        found = validation_points.memory_workload(asked, row.machine, settings)
+        have = row.settings
+        metric: Metric = "bandwidth" if have.mixes else have.metric
+        found = validation_points.memory_workload(asked, row.machine, have, metric, have.peak_gb_s)
         # Its name is a folder of workloads/, whose measures have the one that the row means.
-        assert found.measure in workloads.find(found.runs.workload).document.measures, row.id
-        document = workloads.find(found.runs.workload).document
+        assert found.measure in workloads.find(found.runs.workload.name).document.measures, row.id
+        document = workloads.find(found.runs.workload.name).document
         known = {*document.parameters, *document.sizes["quick"].values}
         assert set(found.runs.values) <= known, row.id
 
 
 def test_a_ratio_is_of_two_runs_of_the_same_seeds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def answer(_: workloads.Runs, node: str) -> dict[str, list[float]]:
+    def answer(_: workloads.Runs[ByName], node: str) -> dict[str, list[float]]:
         rate = {"cxl": [16.4, 16.6, 16.5], "dram": [20.0, 20.0, 20.0]}[node]
         return {"triad": rate}
 
@@ -96,7 +100,7 @@ def test_counters_leave_out_what_comes_before_the_miss() -> None:
         "cxl": node(1, {"fill_buffer": 9.0, "media": 300.0}),
         "idle": node(0, {}),
     }
-    counters = workloads.Counters(instructions=10, simulated_s=2.0, ipc=2.0, nodes=nodes)
+    counters = Ran(seed=0, instructions=10, simulated_s=2.0, ipc=2.0, nodes=nodes)
     assert counters.miss_ns("dram") == 100.0
     assert counters.miss_ns() == pytest.approx((3 * 100 + 300) / 4)
     assert (counters.bandwidth_gb_s, counters.instructions_per_second) == (3.0, 5.0)

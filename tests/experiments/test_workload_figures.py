@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
-from experiments import guests, workloads
+from experiments import guests, measures, workloads
 from experiments.experiment import Asked
+from experiments.measures import REDIS_YCSB
 from experiments.reproduce_command import command
 
 
@@ -20,6 +23,19 @@ def test_a_change_is_real_if_its_interval_does_not_hold_zero() -> None:
     assert real.interval_text.endswith(", real") and real.high is not None and real.high < 0
     assert chance.interval_text.endswith("no difference shown")
     assert one_seed.interval_text == "-"
+
+
+PROGRAMS = [one for one in vars(measures).values() if isinstance(one, measures.Program)]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_the_type_of_measures_has_those_of_the_workload(program: measures.Program[Any]) -> None:
+    named = list(workloads.find(program.name).document.measures)
+    seeds = {name: [1.0, 2.0] for name in named}
+    read = msgspec.convert(seeds, program.measures)
+    assert msgspec.to_builtins(read) == seeds
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({**seeds, named[0]: "1.0"}, program.measures)
 
 
 @pytest.mark.parametrize("percent", [10, 20, 25, 33, 50, 67, 75])
@@ -52,6 +68,6 @@ def test_a_figure_is_made_by_a_program_and_goes_on_where_it_was(
     assert again.exit_code == 0, again.output
     (tmp_path / "eurosys24-fig8.json").unlink()
     # Other values are another run.
-    runs = workloads.Runs(Asked(True, tmp_path), "redis-ycsb", "spr-a1000")
+    runs = workloads.Runs(Asked(True, tmp_path), REDIS_YCSB, "spr-a1000")
     with pytest.raises(AssertionError, match="had been run"):
         runs.measure(workloads.share(0), rate=5)

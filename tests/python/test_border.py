@@ -70,53 +70,6 @@ def test_a_result_without_a_figure_is_refused() -> None:
     assert "sampling" in RunResult.__struct_fields__
 
 
-#: Files that read a user's file, the guest's wire or columns of a series by their keys: these are no results.
-READERS = {
-    "border.py",
-    "bench/curves.py",
-    "calibrate/measured.py",
-    "run/guest/protocol.py",
-    "run/results/series.py",
-}
-#: Fields whose names are everyday words: other documents have such keys, and workloads such measures.
-WORDS = {"core", "description", "host", "name", "source", "spec", "throughput", "unit", "value", "windows"}
-
-
-def test_no_result_is_read_by_the_name_of_a_field_as_text() -> None:
-    """``point["latency_ns"]`` is not checked by any tool; ``point.latency_ns`` is."""
-    schema = json.loads(_model.border_schema())
-
-    def fields(direction: str) -> set[str]:
-        return {name for one in schema[direction].values() for name in one.get("properties", ())}
-
-    # A field that jobs have too is set in dictionaries; those are typed.
-    names = fields("results") - fields("jobs") - WORDS
-    assert {"latency_ns", "simulated_seconds", "work_per_second"} <= names
-    faults = []
-    for base in (ROOT / "python" / "cxlab", ROOT / "experiments"):
-        for file in base.rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text())):
-                key = node.slice if isinstance(node, ast.Subscript) else None
-                literal = isinstance(key, ast.Constant) and key.value in names
-                if literal and str(file.relative_to(base)) not in READERS:
-                    faults.append(f"{file.relative_to(ROOT)}:{node.lineno}: [{ast.unparse(key)}]")
-    assert not faults, "\n".join(faults)
-
-
-def test_one_module_reads_the_description_of_a_machine() -> None:
-    """``spec`` is a tree without types: elsewhere it is handed on, and no key is asked of it."""
-    faults = []
-    for base in (ROOT / "python" / "cxlab", ROOT / "experiments"):
-        for file in base.rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text())):
-                if isinstance(node, ast.Subscript):
-                    keys = isinstance(node.slice, ast.Constant) and node.slice.value == "spec"
-                    of_it = isinstance(node.value, ast.Attribute) and node.value.attr == "spec"
-                    if (keys or of_it) and file.name != "description.py":
-                        faults.append(f"{file.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
-    assert not faults, "\n".join(faults)
-
-
 def test_a_model_of_another_version_is_said() -> None:
     with pytest.raises(NotBuilt, match=r"MCH001: .* is of another version .*: run `make build`"):
         model.run_result({})

@@ -79,38 +79,6 @@ def test_a_row_may_name_an_inner_module(checker: ModuleType, tmp_path: Path) -> 
     assert "high/inner.rs imports high" in fault
 
 
-@pytest.fixture(scope="module")
-def subscripts() -> ModuleType:
-    return loaded(SCRIPTS / "result_subscripts.py")
-
-
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        ('misses = port.cxl["device_cache"]["misses"]', "port.cxl"),
-        ('points = document["points"]', "document"),
-        ('read = series[f"{node}_read_bytes"]', "series"),
-    ],
-)
-def test_a_result_that_is_subscripted_is_a_fault(
-    subscripts: ModuleType, tmp_path: Path, line: str, name: str
-) -> None:
-    (tmp_path / "api.py").write_text(line)
-    found = [fault for fault in subscripts.faults(tmp_path) if "cxlab.api" in fault]
-    assert any(f"`{name}` by a string literal" in fault for fault in found)
-
-
-def test_a_typed_result_and_a_key_that_is_written_are_no_fault(
-    subscripts: ModuleType, tmp_path: Path
-) -> None:
-    (tmp_path / "api.py").write_text('misses = expander.device_cache.misses\njob["seed"] = seeds[0]\n')
-    assert [fault for fault in subscripts.faults(tmp_path) if "cxlab.api" in fault] == []
-
-
-def test_a_row_of_the_scan_that_allows_nothing_is_a_fault(subscripts: ModuleType, tmp_path: Path) -> None:
-    assert any("cxlab.plan.quantity does not subscript `match`" in f for f in subscripts.faults(tmp_path))
-
-
 def test_every_module_has_a_floor_and_every_floor_a_module(checker: ModuleType, tmp_path: Path) -> None:
     faults = checker.floor_faults(crate(tmp_path), ("low", "gone"))
     assert [fault.split(":")[0] for fault in faults] == [

@@ -87,6 +87,15 @@ impl Driver for Alone {
     }
 }
 
+/// A memory that can log what it does, for a checker.
+#[derive(Debug)]
+pub enum Logged<'a> {
+    /// commands of DRAM channels
+    Commands(&'a mut Detailed),
+    /// operations of flash dies
+    Operations(&'a mut Flash),
+}
+
 /// Several channels behind one channel map, in the model that the machine file chose.
 #[derive(Clone, Debug)]
 pub enum Memory {
@@ -103,6 +112,15 @@ impl Memory {
             MemorySpec::Coarse(spec) => Memory::Coarse(Coarse::new(spec)?),
             MemorySpec::Detailed(spec) => Memory::Detailed(Detailed::new(spec)?),
         })
+    }
+
+    /// The memory's log; `None` if it keeps none. Coarse channels send no commands.
+    pub fn logged(&mut self) -> Option<Logged<'_>> {
+        match self {
+            Memory::Coarse(_) => None,
+            Memory::Detailed(memory) => Some(Logged::Commands(memory)),
+            Memory::Flash(flash) => Some(Logged::Operations(flash)),
+        }
     }
 
     /// Starts all statistics again at zero.

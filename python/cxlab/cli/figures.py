@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cxlab import model, output
+from cxlab import model, output, sampled
 from cxlab.border import NodeSummary, RunResult, Sampling
 from cxlab.cli import checked, statistics
 from cxlab.compare import parts
@@ -316,7 +316,7 @@ def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> Text:
 
 def _interval(sampling: Sampling) -> str:
     """What is known of the simulated time."""
-    interval = (sampling.intervals or {}).get("simulated_seconds")
+    interval = sampled.ends(sampling, "simulated_seconds")
     if interval is None:
         return "too few for an interval"
     low, high = interval

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
+from cxlab import model
 from cxlab.border import RunResult
 from cxlab.cli import session
 from cxlab.cli.output_file import json_option
@@ -40,6 +40,7 @@ from cxlab.run.results import summary
 from cxlab.run.results.run_directory import RunDirectory, fresh
 from cxlab.workload import description, measures, prepared, repeats
 from cxlab.workload.description import Value, Workload
+from cxlab.workload.written import Measured, Ran, Written
 
 #: The workloads of a checkout.
 SHIPPED = ROOT / "workloads"
@@ -194,28 +195,29 @@ def run(
             return ended.status
     _report(workload, size, chosen, [measured for measured, _ in found])
     if json_file is not None:
-        write_json(json_file, {"size": size, **_document(runs, found)}, Format.WORKLOAD)
+        write_json(json_file, model.document(_document(runs, size, found)), Format.WORKLOAD)
     click.echo(f"cxlab: results: {runs.folder}", err=True)
     return 0
 
 
-def _document(runs: _Runs, found: list[Found]) -> dict[str, Any]:
+def _document(runs: _Runs, size: str, found: list[Found]) -> Written:
     """Make the document: what ran, each measure of each seed, and what each run took."""
     settings: tuple[str, ...] = runs.given[simulated.SET]
     policies = placement.policies(runs.given).items()
-    return {
-        "workload": runs.workload.name,
-        "subject": runs.workload.subject,
-        "values": runs.chosen,
-        "machine": runs.given[simulated.MACHINE],
-        "set": list(settings),
-        "placement": " ".join(f"--{key.replace('_', '-')} {text}" for key, text in policies if text),
-        "measures": {
-            measure: {"unit": about.unit, "seeds": [measured[measure] for measured, _ in found]}
+    return Written(
+        size=size,
+        workload=runs.workload.name,
+        subject=runs.workload.subject,
+        values=runs.chosen,
+        machine=runs.given[simulated.MACHINE],
+        set=list(settings),
+        placement=" ".join(f"--{key.replace('_', '-')} {text}" for key, text in policies if text),
+        measures={
+            measure: Measured(about.unit, [measured[measure] for measured, _ in found])
             for measure, about in runs.workload.document.measures.items()
         },
-        "runs": [_ran(seed, result) for seed, (_, result) in enumerate(found)],
-    }
+        runs=[_ran(seed, result) for seed, (_, result) in enumerate(found)],
+    )
 
 
 class _Ended(Exception):
@@ -227,15 +229,9 @@ class _Ended(Exception):
         self.status = status
 
 
-def _ran(seed: int, result: RunResult) -> dict[str, Any]:
+def _ran(seed: int, result: RunResult) -> Ran:
     """Return the model's figures of a seed's run."""
-    return {
-        "seed": seed,
-        "instructions": _instructions(result),
-        "simulated_s": result.simulated_seconds,
-        "ipc": result.ipc,
-        "nodes": msgspec.to_builtins(result.nodes),
-    }
+    return Ran(seed, _instructions(result), result.simulated_seconds, result.ipc, result.nodes)
 
 
 def _instructions(result: RunResult) -> int:

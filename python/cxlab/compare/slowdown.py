@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from cxlab import student
+from cxlab import sampled, student
 from cxlab.border import RunResult
 from cxlab.compare.parts import Kind, Unloaded, kinds, parts
 
@@ -134,7 +134,7 @@ def _logarithms(result: RunResult) -> tuple[float, float] | None:
     """How far down and up the time may be, as logarithms of a ratio; None where too few windows were seen."""
     if result.sampling is None:
         return 0.0, 0.0
-    interval = (result.sampling.intervals or {}).get("simulated_seconds")
+    interval = sampled.ends(result.sampling, "simulated_seconds")
     if interval is None or interval[0] <= 0:
         return None
     low, high = interval

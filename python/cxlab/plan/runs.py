@@ -23,6 +23,10 @@ import json
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from cxlab import file_format
 from cxlab.error import Code, InputError
@@ -198,6 +202,21 @@ def _read_bench(path: Path, tier: Tier | None) -> Run:
     return Run(str(path), tier or placed[0], 1 / result.throughput, Unit(result.unit, result.workload))
 
 
+class _Said(Struct, frozen=True):
+    """A summary, as far as it is read here. A file of the user may have anything in the place of a figure."""
+
+    complete: Any = None
+    simulated_seconds: Any = None
+    instructions: Any = None
+    nodes: Any = None
+
+
+class _Work(Struct, frozen=True):
+    """Instructions of a summary."""
+
+    user: Any = None
+
+
 def _read_run(path: Path, tier: Tier | None) -> Run:
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
@@ -211,13 +230,13 @@ def _read_run(path: Path, tier: Tier | None) -> Run:
     another = file_format.other(summary, file_format.Format.SUMMARY)
     if another is not None:
         raise InputError(Code.UNREADABLE, str(path), another, "a summary of this version")
-    if not summary.get("complete"):
+    said = msgspec.convert(summary, _Said)
+    if not said.complete:
         raise InputError(Code.RUNS_DIFFER, f"{path}: complete", "the run did not end", "a complete run")
-    seconds = _figure(path, "simulated_seconds", summary.get("simulated_seconds"), SECONDS)
-    instructions = summary.get("instructions")
-    user = instructions.get("user") if isinstance(instructions, dict) else None
-    count = int(_figure(path, "instructions.user", user, COUNTED))
-    traffic = _traffic(path, summary.get("nodes"))
+    seconds = _figure(path, "simulated_seconds", said.simulated_seconds, SECONDS)
+    work = said.instructions if isinstance(said.instructions, dict) else {}
+    count = int(_figure(path, "instructions.user", msgspec.convert(work, _Work).user, COUNTED))
+    traffic = _traffic(path, said.nodes)
     return Run(str(path), _tier(path, tier, traffic), seconds, Instructions(count))
 
 

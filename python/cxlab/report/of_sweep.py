@@ -185,11 +185,10 @@ def _silicon(machine: str, placed: str) -> Iterator[Series]:
     validation/points.toml."""
     for row in figures.shipped():
         have = row.settings
-        plain = not any(key in have for key in ("over", "memo", "stream", "size", "mixes"))
-        if row.machine != machine or have["node"] != placed or not plain or have.get("mix", "1:0") != "1:0":
+        if row.machine != machine or have.node != placed or not have.plain or have.mix != "1:0":
             continue
         middle = (row.low + row.high) / 2
-        if have["metric"] == "latency":
+        if have.metric == "latency":
             yield Series(f"silicon: {row.what} ({row.id})", [(0.0, middle)], silicon=True)
-        elif have["metric"] == "bandwidth":
+        elif have.metric == "bandwidth":
             yield Series(f"silicon: {row.what} ({row.id})", [(middle, 0.0)], silicon=True)

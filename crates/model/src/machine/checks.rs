@@ -21,7 +21,7 @@ use crate::core::Core;
 use crate::error::ModelError;
 use crate::home::{self, Presence};
 use crate::media::dram::{self, checker};
-use crate::media::{Memory, flash};
+use crate::media::{Logged, Memory, flash};
 use crate::request::{CoreId, NodeId};
 use crate::translation::PageId;
 
@@ -48,25 +48,35 @@ pub(super) struct Checks {
     broken: Option<Broken>,
 }
 
-/// A memory's checker. Coarse channels send no commands.
+/// A memory's checker.
 #[derive(Clone)]
 enum Medium {
-    Coarse,
-    Dram { name: String, channels: Vec<(checker::Checker, Clock)>, clock: dram::Clock },
-    Flash { name: String, checker: flash::checker::Checker, operations: u64, dies: Vec<Clock> },
+    /// it keeps no log
+    Unlogged,
+    Dram {
+        name: String,
+        channels: Vec<(checker::Checker, Clock)>,
+        clock: dram::Clock,
+    },
+    Flash {
+        name: String,
+        checker: flash::checker::Checker,
+        operations: u64,
+        dies: Vec<Clock>,
+    },
 }
 
 impl Medium {
     fn begin(name: String, memory: &mut Memory) -> Medium {
-        match memory {
-            Memory::Coarse(_) => Medium::Coarse,
-            Memory::Detailed(memory) => {
+        match memory.logged() {
+            None => Medium::Unlogged,
+            Some(Logged::Commands(memory)) => {
                 memory.keep_log();
                 let (checkers, clock) = memory.checkers();
                 let channels = checkers.into_iter().map(|checker| (checker, Clock::default())).collect();
                 Medium::Dram { name, channels, clock }
             }
-            Memory::Flash(flash) => {
+            Some(Logged::Operations(flash)) => {
                 flash.begin_log();
                 let dies = vec![Clock::default(); flash.geometry().dies as usize];
                 Medium::Flash { name, checker: flash.checker(), operations: 0, dies }
@@ -76,8 +86,8 @@ impl Medium {
 
     /// Takes the entries of the memory's log.
     fn take(&mut self, memory: &mut Memory) -> Result<(), Broken> {
-        match (self, memory) {
-            (Medium::Dram { name, channels, clock }, Memory::Detailed(memory)) => {
+        match (self, memory.logged()) {
+            (Medium::Dram { name, channels, clock }, Some(Logged::Commands(memory))) => {
                 for (number, (checker, time)) in channels.iter_mut().enumerate() {
                     for command in memory.take_log(number) {
                         time.see(clock.edge(command.at), || format!("{name}, sub-channel {number}"))?;
@@ -88,7 +98,7 @@ impl Medium {
                     }
                 }
             }
-            (Medium::Flash { name, checker, operations, dies }, Memory::Flash(flash)) => {
+            (Medium::Flash { name, checker, operations, dies }, Some(Logged::Operations(flash))) => {
                 for operation in flash.take_log() {
                     let place = || format!("{name}, die {}", operation.die);
                     dies[operation.die as usize].see(operation.at, place)?;
@@ -106,7 +116,7 @@ impl Medium {
     /// Ends the log and adds the counts to `checked`.
     fn finish(self, checked: &mut Checked) -> Result<(), Broken> {
         match self {
-            Medium::Coarse => {}
+            Medium::Unlogged => {}
             Medium::Dram { name, channels, clock } => {
                 for (number, (checker, time)) in channels.into_iter().enumerate() {
                     checked.dram_commands += checker.taken();

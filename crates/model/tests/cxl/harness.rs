@@ -205,6 +205,11 @@ impl Bench {
         let errors = Stream::new(1, "flit errors");
         let way = fabric.add_expander(spec, switches, Store::new(media), errors);
         let way = way.unwrap_or_else(|error| panic!("{error}"));
+        Bench::over(fabric, way)
+    }
+
+    /// A way whose hops are all there: its links are checked from here on.
+    pub fn over(mut fabric: Fabric<Store>, way: WayId) -> Bench {
         let links =
             fabric.wires().into_iter().enumerate().map(|(link, wires)| (format!("link {link}"), wires)).collect();
         if CHECKED {

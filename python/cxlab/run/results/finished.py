@@ -15,6 +15,14 @@ from cxlab.border import Part, RunResult
 from cxlab.run.errors import NoRun
 
 
+class HostSeconds(Struct, frozen=True):
+    """What a run took on the host [s]. None: it did not come to that."""
+
+    boot: float | None = None
+    detail: float | None = None
+    total: float | None = None
+
+
 @dataclass(frozen=True)
 class Finished:
     """Content of a run's folder."""
@@ -28,6 +36,9 @@ class Finished:
     complete: bool
     reason: str | None
     exit_status: int | None
+    host_seconds: HostSeconds
+    #: the most memory of the host that QEMU and the model had [10^6 B]; None: not measured
+    host_memory_mb: float | None
 
     def statistics(self) -> Part | None:
         """Every statistic, if the run has left them.
@@ -61,6 +72,8 @@ class _Head(Struct, frozen=True):
     reason: str | None = None
     #: of the program; None: it was never started
     exit_status: int | None = None
+    host_seconds: HostSeconds = HostSeconds()
+    host_memory_mb: float | None = None
 
 
 class ReplayNames(Struct, frozen=True):
@@ -119,6 +132,8 @@ def of_summary(file: Path) -> Finished:
         complete=head.complete,
         reason=head.reason,
         exit_status=head.exit_status,
+        host_seconds=head.host_seconds,
+        host_memory_mb=head.host_memory_mb,
     )
 
 

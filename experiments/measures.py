@@ -1,0 +1,80 @@
+"""Workloads that figures run, and the types of what they measure: a list with a value for each seed.
+
+The names are those of each workload.toml. mypy finds a name that the type does not have. Reading finds a type
+that differs from its workload.toml. A figure of another workload can hold a `Program` of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+#: A value for each seed.
+Seeds: TypeAlias = list[float]
+#: Measures of a workload whose rows name them, as those of validation/points.toml do.
+ByName: TypeAlias = dict[str, Seeds]
+M = TypeVar("M")
+
+
+@dataclass(frozen=True)
+class Program(Generic[M]):
+    """A workload by its name, and the type of its measures."""
+
+    name: str
+    measures: type[M]
+
+
+class RedisYcsb(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of redis-ycsb: operations a second, and their latency [us]."""
+
+    throughput: Seeds
+    latency_mean: Seeds
+    latency_p50: Seeds
+    latency_p99: Seeds
+
+
+class Embedding(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of embedding: queries a second, rows gathered [GB/s], the slowest thread's time [us]."""
+
+    throughput: Seeds
+    gathered: Seeds
+    slowest_thread: Seeds
+
+
+class LlmDecode(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of llm-decode: tokens a second, what is read [GB/s], the largest relative error."""
+
+    tokens_per_second: Seeds
+    read: Seeds
+    error: Seeds
+
+
+class Euler(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of euler: simulated time of a step [ms], cells a second."""
+
+    time_per_step: Seeds
+    cells_per_second: Seeds
+
+
+class FioPageCache(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of fio-page-cache: latency of a read [us], share of reads that the page cache answers [%]."""
+
+    latency_p50: Seeds
+    latency_p99: Seeds
+    latency_mean: Seeds
+    hits: Seeds
+
+
+REDIS_YCSB = Program("redis-ycsb", RedisYcsb)
+EMBEDDING = Program("embedding", Embedding)
+LLM_DECODE = Program("llm-decode", LlmDecode)
+EULER = Program("euler", Euler)
+FIO_PAGE_CACHE = Program("fio-page-cache", FioPageCache)
+DUCKDB_TPCH = Program("duckdb-tpch", ByName)
+LIBLINEAR_SVM = Program("liblinear-svm", ByName)
+MEMO_LATENCY = Program("memo-latency", ByName)
+MEMO_LOADED_LATENCY = Program("memo-loaded-latency", ByName)
+MEMO_INSTRUCTIONS = Program("memo-instructions", ByName)
+MEMO_STREAM = Program("memo-stream", ByName)
