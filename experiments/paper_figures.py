@@ -22,7 +22,7 @@ LIST = Path(__file__).resolve().parent / "figures.toml"
 
 
 class MadeWith(Enum):
-    """What a figure is made with."""
+    """The kind of workload that a figure is made with."""
 
     REAL = "real program"
     SYNTHETIC = "synthetic"

@@ -52,7 +52,7 @@ class Measured:
 
 
 def memory_workload(asked: Asked, machine: str, have: Mapping[str, Any]) -> Measured:
-    """What measures the settings ``have`` of a row."""
+    """The runs that measure a row with the settings ``have``, and what they count."""
     node = str(have["node"])
     bios = (machines.NO_PREFETCH,) if have.get("prefetch") is False else ()
     machine = AskedMachine(machine, bios)

@@ -42,7 +42,7 @@ Options = tuple[str, ...]
 
 
 def subject(*names: str) -> Subject:
-    """What the workloads are: each is a real program, and says so if it stands for another."""
+    """Subject of an experiment on these workloads: each says so if it stands for another program."""
     return real("; ".join(find(name).what for name in names))
 
 
@@ -77,7 +77,7 @@ class Runs:
         return {name: one["seeds"] for name, one in measures.items()}
 
     def models(self, placement: Options, **more: str | int) -> list[Counters]:
-        """What the model counted in the same runs, for each seed."""
+        """Counters of the model in the same runs, for each seed."""
         return msgspec.convert(self._document(placement, more)["runs"], list[Counters])
 
     def _document(self, placement: Options, more: Mapping[str, str | int]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Runs:
 
 
 class Counters(Struct, frozen=True):
-    """What the model counted in a run."""
+    """Counters of the model in one run."""
 
     instructions: int
     simulated_s: float
@@ -111,7 +111,7 @@ class Counters(Struct, frozen=True):
 
     @property
     def instructions_per_second(self) -> float:
-        """Of all cores."""
+        """Instructions of all cores in each simulated second."""
         return self.instructions / self.simulated_s
 
     @property
@@ -138,7 +138,7 @@ def _quick_size(name: str) -> str:
 
 
 def _files(name: str) -> list[str]:
-    """What the workload is made of, so that a change of it is measured anew."""
+    """Digests of the workload's files: if one changes, the workload is measured anew."""
     workload = find(name)
     named = {workload.folder / file for file in (*workload.document.sources, *workload.document.files)}
     files = {file for file in workload.folder.rglob("*") if file.is_file()} | named

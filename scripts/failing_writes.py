@@ -97,7 +97,7 @@ def small_disk(folder: Path, limit: str) -> Iterator[None]:
 
 
 def hashes(folder: Path, mode: Mode) -> dict[str, str]:
-    """Of each exact file that is there."""
+    """Digest of each exact file that is there."""
     paths = (path for name in mode.exact for path in sorted(folder.glob(name)))
     return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in paths}
 

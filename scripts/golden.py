@@ -85,7 +85,7 @@ VALIDATE = Case("validate", ("validate",))
 
 
 def run(case: Case) -> Any:
-    """What the command says, without what may differ."""
+    """JSON result of the command, without the keys that may differ."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "result.json"
         command = [sys.executable, "-m", "cxlab", *case.command, "--json", str(file)]

@@ -1,6 +1,6 @@
 """CXL-DMSim (Hong et al.), table IV: embedding reduction on 1 to 48 cores, where it waits.
 
-Table IV is of CXL-DMSim's own simulator, which loses half of the queries from 12 to 48 cores; of its silicon
+Table IV is of CXL-DMSim's own simulator, which loses half of the queries from 12 to 48 cores. Of its silicon
 the paper prints the latency of L3 misses, 568 ns and 2.4 us, and that throughput falls. By Little's law these
 latencies are 21.6 and 20.5 GB/s with 16 lines a core under way: 5 % less, not half. The curve over cores is
 here for two depths of the FIFOs, table III's and CXL-DMSim's default, with prefetchers off and on. Queries

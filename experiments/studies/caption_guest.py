@@ -1,7 +1,8 @@
 """Caption in the guest: a real STREAM-like program, the kernel's weights, the simulated machine's counters.
 
-Prints a static sweep of the share on CXL memory, a linear model fitted on it, and where Caption rests from
-50 % in each mode, beside the best share of the sweep. About ten minutes on a quiet machine of two cores.
+Prints a static sweep of the share on CXL memory, and a linear model fitted on it. Beside the best share of
+the sweep it prints where Caption rests from 50 % in each mode. About ten minutes on a quiet machine of two
+cores.
 """
 
 from __future__ import annotations

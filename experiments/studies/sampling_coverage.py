@@ -91,7 +91,7 @@ def events(full: dict[str, float], figure: str) -> float:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Of one figure, by sample that has it: whether its interval covers the truth, and is to be believed."""
+    """Coverage of one figure by its samples: does each interval cover the truth, and is it to be believed?"""
 
     covers: tuple[bool, ...]
     believed: tuple[bool, ...]
@@ -128,7 +128,7 @@ def covered(full: RunResult, samples: list[Sampling]) -> dict[str, Coverage]:
 
 
 def believed(figures: dict[str, Coverage]) -> str:
-    """Of all intervals that are to be believed, those that cover."""
+    """Share of the believed intervals that cover the truth [%]."""
     pairs = [
         pair for one in figures.values() for pair in zip(one.covers, one.believed, strict=True) if pair[1]
     ]

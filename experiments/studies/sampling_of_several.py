@@ -132,7 +132,7 @@ class Judged:
     samples: Sequence[RunResult]
 
     def intervals(self, figure: str) -> list[tuple[float, float]]:
-        """Of the samples that have one."""
+        """Intervals of the samples that have one."""
         found = [(sample.sampling.intervals or {}).get(figure) for sample in self.samples if sample.sampling]
         return [(low, high) for low, high in filter(None, found)]
 
@@ -152,7 +152,7 @@ class Judged:
         )
 
     def error(self, figure: str) -> float:
-        """Of the samples' mean, relative to full detail."""
+        """Error of the samples' mean, relative to full detail."""
         mean = sum(getattr(sample, figure) for sample in self.samples) / max(len(self.samples), 1)
         return float(mean / getattr(self.full, figure)) - 1
 

@@ -18,7 +18,7 @@ OWN_ERRORS, INTERRUPTED = (1, 125), (129, 130, 143)
 
 @dataclass
 class Verdict:
-    """What came of it."""
+    """Judgement of one try: how the run ended, and the defects that were found."""
 
     #: complete, incomplete, too late (it had ended before)
     end: str
@@ -66,7 +66,7 @@ def _summary(place: Workplace) -> dict[str, Any]:
 
 
 def _of_an_early_end(place: Workplace, end: End, said: str, summary: dict[str, Any]) -> list[str]:
-    """What is wrong with a run that did not come to its end and could clean up."""
+    """Defects of a run that ended early and could clean up."""
     found, status = [], end.status
     if not end.disturbed:
         found.append(f"status {status} of an undisturbed run")

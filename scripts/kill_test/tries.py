@@ -19,7 +19,7 @@ EVENTS = (*(one.name for one in SIGNALS), *((FULL,) if os.geteuid() == 0 else ()
 
 @dataclass(frozen=True)
 class Try:
-    """What is done, and when."""
+    """One disturbance: its mode, target, signal and moment."""
 
     number: int
     mode: str
@@ -39,7 +39,7 @@ class Try:
 
 
 def tries(seed: int, count: int, modes: tuple[Mode, ...]) -> Iterator[Try]:
-    """The same for a seed, whatever the count: modes in turn, all else drawn."""
+    """Draw the tries of a seed: modes take turns, all else is random. A lower count gives the first ones."""
     for number in range(count):
         random = Random(f"{seed} {number}")
         mode = modes[number % len(modes)]
