@@ -91,7 +91,7 @@ class Workload:
 
     @property
     def what(self) -> str:
-        """What runs, in a line."""
+        """One line about the program that runs."""
         return (
             f"stand-in: {self.document.what}" if self.document.program == "stand-in" else self.document.what
         )

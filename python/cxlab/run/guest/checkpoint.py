@@ -157,7 +157,7 @@ class Checkpoint:
         )
 
     def anew(self, *, begin: bool = True) -> str:
-        """What to do about one that does not fit."""
+        """Advice for a checkpoint that does not fit."""
         text = f"remove it (cxlab checkpoint --remove {self.name}) and make it anew"
         return f"{text[0].upper()}{text[1:]}" if begin else text
 

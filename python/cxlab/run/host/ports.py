@@ -22,8 +22,8 @@ MOST_LINE_BYTES = 64 << 20
 #: Of a stream's end, kept for messages [bytes], and shown in them [characters].
 MOST_TAIL = 1 << 10
 MOST_SHOWN = 100
-#: How long the priming of standard input waits for more [ms]: a writer that has not begun while the guest
-#: booted will not begin just now.
+#: Time for which the priming of standard input waits for more [ms]. A writer that has not begun while the
+#: guest booted will not begin just now.
 SILENCE_MS = 10
 
 

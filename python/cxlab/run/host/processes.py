@@ -246,7 +246,7 @@ class Processes:
         )
 
     def _detail(self) -> str:
-        """What the plugin begins detail at: behind a checkpoint init says where, as it does behind a text."""
+        """Where the plugin begins detail: at init's word, after a text as in a run from a checkpoint."""
         detail, within = self.request.detail, self.request.bounds.begins is not None
         begun = self.request.checkpoint is not None
         return "output" if within or (begun and detail == "all") else detail
