@@ -17,7 +17,7 @@ pub const OWN_KEYS: [&str; 6] = ["performance", "cxl_share", "placement", LEFT_O
 /// Stands, true, in the line of a sample on which no decision rests.
 pub const LEFT_OUT: &str = "left_out";
 
-/// What the run was made of.
+/// Settings of the run.
 #[derive(Debug, Serialize)]
 pub struct Header {
     pub mode: &'static str,

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::Time;
 
-/// What a statistic counts or measures in.
+/// Unit of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

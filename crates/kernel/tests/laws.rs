@@ -1,4 +1,4 @@
-//! What holds for any simulation, whatever is simulated.
+//! Laws that hold for any simulation, whatever is simulated.
 
 use cxlab_kernel::{Credits, EventQueue, Grant, Server, Slab, Stream, Time};
 use proptest::prelude::*;

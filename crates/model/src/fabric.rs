@@ -382,7 +382,7 @@ impl<M: Media> Fabric<M> {
     }
 }
 
-/// What the components count.
+/// Statistics of the components.
 impl<M> Fabric<M> {
     /// Let counts of all but the media begin here.
     pub fn clear_stats(&mut self) {
@@ -393,7 +393,7 @@ impl<M> Fabric<M> {
         self.links.iter_mut().for_each(Link::clear_stats);
     }
 
-    /// What the hop above a link, and the link, have counted.
+    /// Statistics of a link and of the hop above it.
     fn hop_stats(&self, link: &Link, elapsed: Time) -> HopStats {
         let hop = match link.upper {
             Station::Switch(at) => self.switches[usize::from(at)].stats.entries(),

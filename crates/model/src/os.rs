@@ -54,7 +54,7 @@ use page_table::PageTable;
 use policy::Tiering;
 use swap::Ssd;
 
-/// What all cores share of the operating system.
+/// State of the operating system that all cores share.
 pub struct Os {
     costs: CostSpec,
     table: PageTable,

@@ -57,7 +57,7 @@ pub struct TimeShares {
     pub io_s: f64,
 }
 
-/// What a node's memory did.
+/// Summary of a node's memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSummary {
     /// lines read for loads
@@ -80,7 +80,7 @@ pub struct NodeSummary {
     pub devices: Vec<DeviceSummary>,
 }
 
-/// What reached one type-3 device.
+/// Requests that reached one type-3 device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceSummary {
     /// M2S Req
@@ -89,7 +89,7 @@ pub struct DeviceSummary {
     pub writes: u64,
 }
 
-/// What happened in the cores, and where lines were found.
+/// Events in the cores, and the places where lines were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreSummary {
     pub l1_hits: u64,

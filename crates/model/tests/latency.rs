@@ -1,4 +1,4 @@
-//! What one load costs: the figures of the papers and of the host file, and the sum of the stages.
+//! Latency of one load: the figures of the papers and of the host file, and the sum of the stages.
 
 mod support;
 

@@ -83,7 +83,7 @@ fn stages() -> Vec<(&'static str, &'static str, &'static str)> {
     Stage::ALL.iter().map(|stage| (stage.name(), stage.place().name(), stage.description())).collect()
 }
 
-/// What a core's time is charged to beside stages: (name, what the core does then).
+/// Causes that a core's time is charged to beside stages: (name, what the core does then).
 #[pyfunction]
 fn causes() -> Vec<(&'static str, &'static str)> {
     explained::causes()

@@ -12,7 +12,7 @@ use cxlab_model::summary::{Instructions, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a run has done so far.
+/// Progress of a run.
 #[derive(Serialize, JsonSchema)]
 pub struct SoFar {
     /// executed, with and without time

@@ -41,7 +41,8 @@ pub enum Effort {
     Worked,
 }
 
-/// What a step moves, in one call: each waits until no processor holds a page back (lru_cache_disable in mm/swap.c).
+/// Pages that a step moves in one call. Each call waits until no processor holds a page back (lru_cache_disable in
+/// mm/swap.c).
 #[derive(Debug, Default)]
 struct Moves {
     addresses: Vec<u64>,

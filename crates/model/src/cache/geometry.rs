@@ -59,7 +59,7 @@ impl LlcSpec {
         sets(*self.slice_capacity, *self.ways, "llc")
     }
 
-    /// What must hold for there to be slices.
+    /// Checks that the slices can be built.
     pub fn check(&self) -> Result<(), String> {
         if !(1..=1024).contains(&*self.slices) {
             return Err(format!("llc: {} slices; valid: 1 to 1024", *self.slices));

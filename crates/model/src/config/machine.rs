@@ -52,7 +52,7 @@ pub struct NodeSpec {
     pub path: Path,
 }
 
-/// What lies between the home agent and the cells.
+/// The way between the home agent and the cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Path {
@@ -110,7 +110,7 @@ impl MachineSpec {
         })
     }
 
-    /// What the mesh is laid out from.
+    /// The parts of the host that the mesh is laid out from.
     #[must_use]
     pub fn floorplan(&self) -> Floorplan<'_> {
         let HostSpec { mesh, llc, cores, .. } = &self.host;

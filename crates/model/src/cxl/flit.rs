@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for LinkRate {
     }
 }
 
-/// What the physical layer adds to the bits of flits.
+/// Bits that the physical layer adds to those of flits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Encoding {
     /// two bits of sync header for 128 (PCIe 5.0, 4.2.2)

@@ -1,4 +1,4 @@
-//! What the components of a way count: each declared once, with unit and description.
+//! Statistics of a way's components: each declared once, with unit and description.
 //!
 //! Occupancies are Little's: the sum of residence times over the elapsed time is the mean number resident.
 

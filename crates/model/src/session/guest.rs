@@ -309,7 +309,7 @@ impl<S: RecordSource> Guest<S> {
         }
     }
 
-    /// What wakes a vCPU stands in the speaker's records: of all others that have halted, nothing comes.
+    /// Lets all halted vCPUs but the speaker sleep. The speaker's records say when one wakes.
     fn let_sleep(&mut self) {
         for (index, reader) in self.readers.iter_mut().enumerate() {
             reader.sleep(self.halted[index] && index != self.speaker);

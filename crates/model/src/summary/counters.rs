@@ -18,7 +18,7 @@ use crate::config::Path;
 use crate::machine::Machine;
 use crate::mem::Stage;
 
-/// What the machine did between two readings; a metric for which nothing was counted is absent.
+/// Counters of the machine between two readings; a metric for which nothing was counted is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
     /// end of the interval, simulated [s]

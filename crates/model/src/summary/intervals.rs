@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn what_one_window_in_a_hundred_has_seen_is_named() {
-        // A share p has the skewness (1 - 2p) / sqrt(p (1 - p)): 25 of its square are 2426 for 1 in 100, 178 for 1 in 10.
+        // A share p has the skewness (1 - 2p) / sqrt(p (1 - p)). 25 of its square are 2426 for 1 in 100, 178 for 1 in 10.
         let seen_by = |seen: u32, windows: u32| {
             let left_out = |window| f64::from(seen - u32::from(window < seen)) / f64::from(windows - 1);
             let estimate = f64::from(seen) / f64::from(windows);
