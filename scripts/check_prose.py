@@ -17,11 +17,13 @@ import re
 import subprocess
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+#: Guests execute it: another text would move the figures that README.md prints.
+MEASURED = ("scripts/demo_workload.py",)
 #: Words of a sentence, at most.
 MOST_WORDS = 25
 #: A period of these ends no sentence.
@@ -118,17 +120,22 @@ def comments_of_python(source: str) -> Iterator[tuple[int, str]]:
         yield first, "\n".join(found)
 
 
+def comments_of_toml(source: str) -> Iterator[tuple[int, str]]:
+    """All comments of a TOML file or a Makefile that have lines of their own, by the number of the first."""
+    return _lines(source, r"\s*(#)(?!!) ?(.*)")
+
+
 def docs_of_rust(source: str) -> Iterator[tuple[int, str]]:
     """All documentation comments, each with the number of its first line. Those of fields begin small."""
-    return _lines_of_rust(source, r"\s*(//[/!])(?!/) ?(.*)")
+    return _lines(source, r"\s*(//[/!])(?!/) ?(.*)")
 
 
 def comments_of_rust(source: str) -> Iterator[tuple[int, str]]:
     """All plain comments that have lines of their own, each with the number of its first line."""
-    return _lines_of_rust(source, r"\s*(//)(?![/!]) ?(.*)")
+    return _lines(source, r"\s*(//)(?![/!]) ?(.*)")
 
 
-def _lines_of_rust(source: str, opening: str) -> Iterator[tuple[int, str]]:
+def _lines(source: str, opening: str) -> Iterator[tuple[int, str]]:
     first, kind, found = 0, "", list[str]()
     for number, line in enumerate([*source.splitlines(), ""], 1):
         comment = re.match(opening, line)
@@ -141,6 +148,11 @@ def _lines_of_rust(source: str, opening: str) -> Iterator[tuple[int, str]]:
             found.append(comment[2])
 
 
+def long_ones(texts: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return the sentences of docstrings or comments that have too many words, by line of the file."""
+    return [(line + below - 1, fault) for line, text in texts for below, fault in long_sentences(text)]
+
+
 def faults_of_code(path: str, source: str) -> list[tuple[int, str]]:
     """Return what is wrong with the documentation and the comments in a file of code, by line."""
     python = path.endswith(".py")
@@ -151,21 +163,23 @@ def faults_of_code(path: str, source: str) -> list[tuple[int, str]]:
         summary = text.splitlines()[0]
         if OPENINGS_OF_SUMMARIES.match(summary) and not summary.endswith("?"):
             found.append((line, f"a summary line says what the thing is or does, not: {summary:.60}"))
-    for line, text in chain(docs(source), comments(source)):
-        found += [(line + below - 1, fault) for below, fault in long_sentences(text)]
-    return sorted(found)
+    return sorted(found + long_ones(chain(docs(source), comments(source))))
 
 
 def faults_of(path: str, text: str) -> list[str]:
     """Return what is wrong with a file, each with its place."""
-    markdown = path.endswith(".md")
-    found = long_sentences(text) + inversions(text) if markdown else faults_of_code(path, text)
+    if path.endswith(".md"):
+        found = long_sentences(text) + inversions(text)
+    elif path.endswith((".py", ".rs")):
+        found = faults_of_code(path, text)
+    else:
+        found = long_ones(comments_of_toml(text))
     return [f"{path}:{line}: {fault}" for line, fault in found]
 
 
 def main() -> int:
     """Print the faults."""
-    patterns = ["*.md", "python/cxlab/*.py", "crates/*/src/*.rs"]
+    patterns = ["*.md", "*.py", "*.rs", "*.toml", "Makefile", *(f":!{file}" for file in MEASURED)]
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = [file for file in listed.splitlines() if (ROOT / file).is_file()]

@@ -43,7 +43,8 @@ def test_an_intel_host_tells_its_tlbs_in_leaf_18h() -> None:
         for n in range(count)
     ]
     # Leaf 18h of a Xeon w9-3475X (tests of libcpuid). Large pages of loads have 8 x 4, stores of all sizes
-    # have 16, and 128 sets of 8 ways stand twice. The load TLB has 96 entries (Architecture Day 2021), in 6 ways.
+    # have 16, and 128 sets of 8 ways stand twice. The load TLB has 96 entries in 6 ways (Architecture Day
+    # 2021).
     small, large, every = 0b0001, 0b0110, 0b1111
     loads, stores, unified, fully, second = 4, 5, 3, 1 << 8, 2 << 5
     assert arrays == [

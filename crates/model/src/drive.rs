@@ -36,9 +36,9 @@ pub struct DriveSpec {
     pub name: String,
     /// one sentence for people
     pub description: String,
-    /// what the host sees [B]
+    /// what the host sees `[B]`
     pub capacity: Sourced<Bytes>,
-    /// what the drive moves to or from the host [GB/s]
+    /// what the drive moves to or from the host `[GB/s]`
     pub link: Sourced<Bandwidth>,
     /// behind the controller
     pub flash: FlashSpec,

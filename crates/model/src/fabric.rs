@@ -98,13 +98,13 @@ struct Flight {
     way: WayId,
     /// links that it has passed outwards and not yet back
     links: u8,
-    /// the start of the wait that it is in [ps]
+    /// the start of the wait that it is in `[ps]`
     since: Time,
-    /// when it had its root port entries [ps]
+    /// when it had its root port entries `[ps]`
     admitted: Time,
-    /// when its last flit was in the component that has it [ps]
+    /// when its last flit was in the component that has it `[ps]`
     reached: Time,
-    /// when it had its entry of the device's queue [ps]
+    /// when it had its entry of the device's queue `[ps]`
     issued: Time,
     /// what its response reports
     load: DevLoad,

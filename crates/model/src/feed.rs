@@ -94,10 +94,10 @@ pub trait Feed {
         0
     }
 
-    /// The answer to a `Sync`: the time at that point [ps].
+    /// The answer to a `Sync`: the time at that point `[ps]`.
     fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
 
-    /// The answer to a `ClockRead` or a `Settle` [ps].
+    /// The answer to a `ClockRead` or a `Settle` `[ps]`.
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
 
     /// The answer to a `Sample`: the core has come to where this phase begins.

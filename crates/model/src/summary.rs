@@ -28,7 +28,7 @@ use crate::machine::Machine;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub machine: String,
-    /// simulated time of the regions of detail [s]
+    /// simulated time of the regions of detail `[s]`
     pub simulated_seconds: f64,
     pub instructions: Instructions,
     /// instructions for each core cycle in which the cores were busy
@@ -74,7 +74,7 @@ pub struct NodeSummary {
     pub stages_ns: IndexMap<String, f64>,
     pub read_bytes: u64,
     pub write_bytes: u64,
-    /// read and written, over the simulated time [10^6 B/s]
+    /// read and written, over the simulated time `[10^6 B/s]`
     pub bandwidth_mb_s: f64,
     /// the type-3 devices that the node's memory is on, in the order of the region
     pub devices: Vec<DeviceSummary>,

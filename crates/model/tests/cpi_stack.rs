@@ -18,7 +18,7 @@ fn stack(machine: &Machine) -> TimeStack {
     machine.cores()[0].time_stack(machine.now())
 }
 
-/// All that is charged to lines of the CXL node [ns].
+/// All that is charged to lines of the CXL node `[ns]`.
 fn on_cxl(stack: &TimeStack) -> f64 {
     Stage::ALL.iter().map(|stage| stack.of_node(Mode::User, CXL, *stage)).sum::<Time>().as_ns()
 }

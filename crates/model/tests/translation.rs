@@ -61,7 +61,7 @@ impl Ran {
 
 const CHASE: &[u8] = &[0x48, 0x8b, 0x00]; // mov rax, [rax]
 
-/// Mean time of a load of a chase in the second of two equal rounds [cycles], and walks in all.
+/// Mean time of a load of a chase in the second of two equal rounds `[cycles]`, and walks in all.
 fn second_round(size: PageSize, order: impl Fn(u64) -> u64, count: u64) -> (f64, u64) {
     let ran = run(size, |script, through| {
         for _ in 0..2 {

@@ -107,7 +107,7 @@ fn ring_bytes() -> usize {
     cxlab_access::Ring::bytes(cxlab_access::ring::CAPACITY)
 }
 
-/// The guest's time as its plugin last showed it in the ring of this descriptor [ps].
+/// The guest's time as its plugin last showed it in the ring of this descriptor `[ps]`.
 #[pyfunction]
 fn ring_time_ps(ring: i32) -> std::io::Result<u64> {
     // SAFETY: the caller's descriptor stays open during the call.

@@ -91,7 +91,7 @@ pub struct NodeFigures {
     kind: NodeKind,
     /// load to use, without load
     latency_ns: f64,
-    /// peak of reads [10^9 B/s]
+    /// peak of reads `[10^9 B/s]`
     bandwidth_gb_s: f64,
     /// of the latency
     source: String,

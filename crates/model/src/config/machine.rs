@@ -96,7 +96,7 @@ impl CachedFlash {
 pub struct ShareSpec {
     /// whose devices they are: a CXL node that stands before this one in the machine file
     pub node: String,
-    /// where this node's part of each device begins [bytes from 0]
+    /// where this node's part of each device begins `[bytes from 0]`
     pub from: Sourced<Bytes>,
 }
 
@@ -173,7 +173,7 @@ impl MachineSpec {
         chip + mesh + self.socket_way(node) + path + memory
     }
 
-    /// The most that a node's reads can bring [GB/s].
+    /// The most that a node's reads can bring `[GB/s]`.
     #[must_use]
     pub fn peak_read_gb_s(&self, node: NodeId) -> f64 {
         let spec = &self.nodes[usize::from(node.0)];

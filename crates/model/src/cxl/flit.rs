@@ -120,7 +120,7 @@ impl Encoding {
 /// How long a flit is on the wire, kept finer than the picoseconds of `Time` so that runs of flits do not drift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlitClock {
-    /// one flit [fs]
+    /// one flit `[fs]`
     flit_fs: u64,
 }
 

@@ -11,7 +11,7 @@ use serde::de::{
 use super::bounds;
 use super::tree::{Mistake, SOURCE, Tree, VALUE, Value};
 
-/// The name by which serde announces [`super::Sourced`].
+/// The name by which serde announces [`crate::fact::Sourced`].
 const SOURCED: &str = "Sourced";
 
 /// A fault in a value. The innermost faulty value gives the place.

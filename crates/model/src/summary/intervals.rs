@@ -27,7 +27,7 @@ const WINDOWS_OF_SKEWNESS: f64 = 25.0;
 /// programs of 41 to 224 M instructions made 141 to 576 loads from CXL memory, of 301 to 325 ns. A dozen windows that
 /// saw some said 265 to 280 ns.
 const FEWEST: usize = 30;
-/// A window that changes a figure by so little does not tell of it [of the largest change]. The rest is rounding to
+/// A window that changes a figure by so little does not tell of it `[of the largest change]`. The rest is rounding to
 /// whole picoseconds.
 const UNTOLD: f64 = 1e-4;
 
@@ -101,7 +101,7 @@ fn freedom(telling: f64, others: &[f64]) -> f64 {
     if of_spread.is_finite() { of_spread.clamp(1.0, (telling - 1.0).max(1.0)) } else { telling - 1.0 }
 }
 
-/// Distance of the mean of `count` values of this skewness from the truth [standard deviations]. Without skewness the
+/// Distance of the mean of `count` values of this skewness from the truth `[standard deviations]`. Without skewness the
 /// mean would be `deviation` away. This is the inverse of Hall's transformation.
 fn skewed(deviation: f64, skewness: f64, count: f64) -> f64 {
     // No number where nothing varies.

@@ -13,7 +13,7 @@ use crate::core::TimeStack;
 #[derive(Clone, Debug)]
 pub struct Window {
     pub totals: Totals,
-    /// on the schedule: instructions, and lines of those that repeat; of several cores, about their common time [ns]
+    /// on the schedule: instructions, and lines of those that repeat; of several cores, about their common time `[ns]`
     pub length: u64,
     /// on the schedule, counted from 0; of the pieces that a region's end cuts a window into, the same
     pub number: u64,

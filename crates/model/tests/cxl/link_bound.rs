@@ -54,7 +54,7 @@ pub fn link_bound(lanes: Lanes, packing: (u8, u8, u8)) -> ExpanderSpec {
     spec
 }
 
-/// Simulated bandwidth [GB/s].
+/// Simulated bandwidth `[GB/s]`.
 pub fn simulate(spec: &ExpanderSpec, mix: Mix) -> f64 {
     Bench::new(spec, Media::fixed(Time::from_ns(50))).closed_loop(1024, mix, 40_000).gb_s()
 }

@@ -15,7 +15,7 @@ fn timing(preset: &str) -> Timing {
     lone(preset).cycles()
 }
 
-/// The rate when a line goes every `cycles` [GB/s].
+/// The rate when a line goes every `cycles` `[GB/s]`.
 fn one_line_every(preset: &str, cycles: f64) -> f64 {
     peak_gb_s(preset) * timing(preset).burst.0 as f64 / cycles
 }
