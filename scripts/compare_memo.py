@@ -46,7 +46,7 @@ class Statistic(enum.Enum):
     MEDIAN = "median"
 
     def of(self, figures: list[float]) -> float:
-        """One figure."""
+        """The one figure that stands for many."""
         return max(figures) if self is Statistic.BEST else statistics.median(figures)
 
     def ratio(self, others: list[float], memos: list[float]) -> float:
@@ -80,7 +80,7 @@ def run(*command: str | Path) -> str:
 
 
 def build_stream(folder: Path) -> Path:
-    """STREAM in C."""
+    """Build STREAM in C."""
     program = folder / "stream"
     run("gcc", *STREAM_OPTIONS, "-o", program, ROOT / "crates" / "memo" / "compare" / "stream.c")
     return program

@@ -106,7 +106,7 @@ class Trial:
     """A mode, its folder and its undisturbed files."""
 
     def __init__(self, name: str, folder: Path) -> None:
-        """Run it undisturbed."""
+        """Run the mode undisturbed."""
         self.name, self.mode, self.folder = name, MODES[name], folder
         self._clear()
         done = self._execute(())

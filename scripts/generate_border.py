@@ -187,7 +187,7 @@ def stub(functions: list[tuple[str, list[tuple[str, str]], str]]) -> str:
 
 
 def formatted(text: str, name: str) -> str:
-    """As ruff formats the repository."""
+    """Format a text as ruff formats the repository."""
     command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", name, "-"]
     done = subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True, check=True)
     return done.stdout

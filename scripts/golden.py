@@ -112,7 +112,7 @@ def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:
 
 
 def expected_file(case: Case) -> Path:
-    """Where the results of a case are kept."""
+    """File with the expected results of a case."""
     return GOLDEN / "expected" / f"{case.name}.json"
 
 

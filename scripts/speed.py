@@ -69,7 +69,7 @@ class Row:
 
     @property
     def speed(self) -> float:
-        """[10^6 instructions/s]."""
+        """Speed of the simulator [10^6 instructions/s]."""
         return self.instructions / self.seconds
 
     @property
@@ -87,7 +87,7 @@ class Yardstick:
     instructions: float
 
     def speed(self) -> float:
-        """[10^6 instructions/s]."""
+        """Speed of this host on the program [10^6 instructions/s]."""
         return self.instructions / min(self._seconds() for _ in range(TRIES))
 
     def _seconds(self) -> float:
@@ -98,7 +98,7 @@ class Yardstick:
 
 
 def build(folder: Path, name: str) -> Path:
-    """A test program."""
+    """Build a test program."""
     program = folder / name
     subprocess.run(
         ["gcc", "-O2", f"-I{artefacts.INCLUDE}", "-pthread", "-o", program, SOURCES / f"{name}.c"], check=True

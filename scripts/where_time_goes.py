@@ -53,7 +53,7 @@ class Profile:
 
     @property
     def host(self) -> int:
-        """All."""
+        """Instructions of the host, of all parts."""
         return self.parts.total()
 
 

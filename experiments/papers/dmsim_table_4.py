@@ -45,7 +45,7 @@ class Curve:
     points: list[BenchPoint]
 
     def at(self, cores: int) -> BenchPoint:
-        """With so many cores."""
+        """The point with so many cores."""
         return self.points[self.cores.index(cores)]
 
 
@@ -84,7 +84,7 @@ def table_iv(curve: Curve) -> list[Row]:
 
 
 def over_cores(curves: Sequence[Curve]) -> Table:
-    """Queries a second."""
+    """Table of queries a second over cores."""
     columns = [Column(""), *(Column(str(cores), "{:.2f}") for cores in curves[0].cores)]
     rows: list[list[Cell]] = [[curve.what, *(queries(p) / 1e5 for p in curve.points)] for curve in curves]
     return Table("queries a second, in 10^5, over cores, all on CXL-ASIC", columns, rows)

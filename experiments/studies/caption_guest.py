@@ -61,7 +61,7 @@ def swept(rows: list[Held]) -> Table:
 
 
 def compared(name: str, log: Path, best: Held, rows: list[Held]) -> tuple[str, float, float, float]:
-    """Where a run rests, and what the sweep gave there."""
+    """The share at which a run rests, its distance from the best one, and the throughput there."""
     share = resting(read(log))
     nearest = min(rows, key=lambda row: abs(row.share - share))
     return name, share, (share - best.share) * 100, nearest.throughput / best.throughput

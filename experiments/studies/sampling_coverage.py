@@ -63,7 +63,7 @@ def record(folder: Path, name: str, program: list[str]) -> tuple[Path, RunResult
 
 
 def sampled(folder: Path, trace: Path, seed: int) -> RunResult:
-    """The trace, sampled."""
+    """Replay the trace with sampling."""
     file = folder / f"{trace.stem}-{seed}.json"
     guests.cxlab("replay", trace, "--sample", SAMPLE, "--sample-seed", str(seed), "--json", file)
     return msgspec.json.decode(file.read_bytes(), type=RunResult)
@@ -102,13 +102,13 @@ class Coverage:
         return sum(self.covers) >= ENOUGH * len(self.covers)
 
     def __str__(self) -> str:
-        """For people."""
+        """Number of samples that cover, and of those that name a doubt."""
         named = len(self.believed) - sum(self.believed)
         return f"{sum(self.covers)}" + (f", {named} named" if named else "")
 
 
 def covered(full: RunResult, samples: list[Sampling]) -> dict[str, Coverage]:
-    """For each figure that windows tell of, how many samples cover that of the full run."""
+    """Coverage of each figure that windows tell of."""
     numbers = {name: value for name, value in leaves(model.document(full)) if isinstance(value, int | float)}
     intervals = [dict(leaves(sample.intervals)) for sample in samples]
     named = [set(sample.too_few_windows_for) for sample in samples]
@@ -150,7 +150,7 @@ class Judged:
 
 
 def instructions(result: RunResult) -> int:
-    """Committed ones."""
+    """Number of committed instructions."""
     return result.instructions.user + result.instructions.kernel
 
 

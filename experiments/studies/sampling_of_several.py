@@ -137,7 +137,7 @@ class Judged:
         return [(low, high) for low, high in filter(None, found)]
 
     def covers(self, figure: str) -> int:
-        """How many cover."""
+        """Number of samples whose interval covers the figure."""
         value = getattr(self.full, figure)
         return sum(low <= value <= high for low, high in self.intervals(figure))
 
@@ -158,7 +158,7 @@ class Judged:
 
     @property
     def windows(self) -> str:
-        """Fewest and most."""
+        """Fewest and most windows of a sample."""
         counts = [sample.sampling.windows for sample in self.samples if sample.sampling]
         return f"{min(counts, default=0)} to {max(counts, default=0)}"
 

@@ -46,7 +46,7 @@ def in_guest(folder: Path, machine: AskedMachine, threads: int) -> float:
 
 
 def in_bench(machine: AskedMachine, threads: int) -> float:
-    """As many of the bench's threads [MB/s]."""
+    """Bandwidth of as many threads of the bench [MB/s]."""
     workload = Workload(machine, Placement((("dram", 1),)), threads)
     [point] = sweep.run([workload.job_of({"stream": {"kernel": "triad"}})], "bench")
     return counted(point.bandwidth_mb_s)

@@ -34,7 +34,7 @@ class Try:
         return self.signal == "SIGKILL" and self.target == SUPERVISOR
 
     def text(self) -> str:
-        """As a journal's reader is told."""
+        """The try in words, for a journal."""
         return f"{self.signal} to {self.target} at {self.moment:.0%}"
 
 

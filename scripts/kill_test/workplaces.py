@@ -20,7 +20,7 @@ from modes import CXLAB, INPUTS, Mode
 
 @dataclass(frozen=True)
 class Workplace:
-    """A mode's own."""
+    """Folders of one mode."""
 
     mode: Mode
     #: where the command runs
@@ -32,7 +32,7 @@ class Workplace:
 
     @classmethod
     def below(cls, folder: Path, mode: Mode) -> Workplace:
-        """In a folder of all modes, with what the command reads."""
+        """Make a mode's folders in that of all modes, with what the command reads."""
         name = mode.name.replace(" ", "-")
         place = cls(mode, folder / name, folder / "said" / name, folder / "cache" / name)
         for needed in (place.folder, place.said):
@@ -50,7 +50,7 @@ class Workplace:
 
     @property
     def checkpoints(self) -> Path:
-        """Where its checkpoints are."""
+        """Folder of its checkpoints."""
         return self.cache / cache.folder().name / checkpoint.FOLDER
 
     def prepare(self) -> None:

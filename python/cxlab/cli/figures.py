@@ -53,7 +53,7 @@ class Figure(Generic[T]):
     terms: Sequence[Term] = ()
 
     def cell(self, seen: Seen[T]) -> str | None:
-        """Its text; of a sampled run with its interval."""
+        """Text of the value; in a sampled run with its interval."""
         value = self.value(seen.of)
         if value is None:
             return None
@@ -62,7 +62,7 @@ class Figure(Generic[T]):
 
 
 def seconds(value: float) -> str:
-    """With the unit that leaves one to three digits before the point."""
+    """A time in the unit that leaves one to three digits before the point."""
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if value >= factor:
             return f"{value / factor:.4g} {unit}"
@@ -70,7 +70,7 @@ def seconds(value: float) -> str:
 
 
 def decimal(value: float, unit: str) -> str:
-    """With a decimal prefix: 12.3 MB."""
+    """A value with a decimal prefix: 12.3 MB."""
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:
             return f"{value / factor:.2f} {prefix}{unit}"
@@ -266,7 +266,7 @@ def where_it_went(result: RunResult) -> str:
 
 
 def _share_of(part: str) -> Term:
-    """Where a part's share of the time has its interval (crates/model/src/summary/cpi_stack.rs)."""
+    """Place of the interval of a part's share of the time (crates/model/src/summary/cpi_stack.rs)."""
     return Term(f"where_it_went.nodes.{part}" if "." in part else f"where_it_went.{part}")
 
 

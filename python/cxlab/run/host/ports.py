@@ -37,7 +37,7 @@ class Ports:
     qemu: dict[str, socket.socket] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make the pairs."""
+        """Make the pairs of sockets."""
         for name in self.names:
             self.host[name], self.qemu[name] = socket.socketpair()
 
@@ -47,7 +47,7 @@ class Ports:
             end.close()
 
     def close(self) -> None:
-        """Both ends."""
+        """Close both ends of all pairs."""
         for end in (*self.host.values(), *self.qemu.values()):
             end.close()
 

@@ -318,7 +318,7 @@ class Processes:
                     self._await(process, GRACE_SECONDS / 2, interruptible=False)
 
     def kill(self) -> None:
-        """Nothing is left."""
+        """Kill all processes, and give the ring back."""
         for process in self.running():
             process.signal(signal.SIGKILL)
             process.wait()
@@ -327,7 +327,7 @@ class Processes:
             self.ring = None
 
     def running(self) -> list[Process]:
-        """Those that were started."""
+        """Processes that were started."""
         return [process for process in (self.qemu, self.model) if process is not None]
 
     def named(self) -> dict[str, Process]:
