@@ -52,7 +52,7 @@ class Reading:
 
     @property
     def latency(self) -> float:
-        """Latency from a fill buffer taken to its line [ns]: the chase's, or of all loads if there is no chase."""
+        """Latency from a fill buffer taken to its line [ns]: the chase's, or of all loads without a chase."""
         return counted(self.point.latency_ns) - stages_ns(self.point, model.core_stages())
 
     @property
