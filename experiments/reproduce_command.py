@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 from cxlab.cli.output_file import PLOT_FILE
-from cxlab.error import Code, InputError
+from cxlab.error import Code, InputError, MachineError
 from cxlab.output import bar, console, table
 
 from experiments import reproduction, score
@@ -125,16 +125,25 @@ def _make_all(quick: bool, out: Path | None) -> None:
     if out is None:
         raise InputError(Code.EXPERIMENT, "--all", "is given without --out", "--all --out DIR")
     figures = [figure for figure in all_figures() if figure.experiments]
+    failed: list[str] = []
     with bar() as progress:
         task = progress.add_task("figures", total=len(figures))
         for figure in figures:
-            kept = reproduction.read(out / f"{figure.file_name}.json")
+            kept = reproduction.kept(out / f"{figure.file_name}.json")
             if kept is not None and kept.quick == quick:
                 click.echo(f"{figure.id}: finished in {out}; remove {figure.file_name}.json to make it again")
             else:
-                _make(figure, quick, out, None)
+                try:
+                    _make(figure, quick, out, None)
+                except (InputError, MachineError) as error:
+                    # Hours of other figures do not depend on this one.
+                    click.echo(f"{figure.id}: not made: {error}", err=True)
+                    failed.append(figure.id)
             progress.advance(task)
     _summarise(out)
+    if failed:
+        click.echo(f"not made: {', '.join(failed)}; the same command tries only these again", err=True)
+        raise click.exceptions.Exit(1)
 
 
 def _summarise(folder: Path) -> None:

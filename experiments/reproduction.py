@@ -116,6 +116,11 @@ def read(file: Path) -> Finished | None:
         return None
 
 
+def kept(file: Path) -> Finished | None:
+    """Read a figure that an earlier command may have finished."""
+    return read(file) if file.exists() else None
+
+
 def finished(folder: Path) -> Sequence[Finished]:
     """Every figure that ``folder`` has, by id.
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from cxlab.error import HostRefuses
 from pyarrow import parquet
 
+from experiments import reproduce_command, reproduction
 from experiments.experiment import Kind, all_experiments
-from experiments.paper_figures import MadeWith, Papers, all_figures, papers
+from experiments.paper_figures import MadeWith, PaperFigure, Papers, all_figures, find, papers
 from experiments.reproduce_command import command
 from scripts import figures_made
 
@@ -114,6 +116,29 @@ def test_a_figure_is_made_kept_and_summed_up(tmp_path: Path) -> None:
     # A formula proves nothing of the simulator: the paper's number leaves it out.
     assert shown.exit_code == 0 and "eurosys24/table3" in shown.output
     assert "MICRO'23: mean error of 1 ratios" in shown.output and "EuroSys'24: mean" not in shown.output
+
+
+def test_all_figures_are_made_once_and_one_that_fails_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is new, and the figures that it gets are not made again."""
+    out, formula = tmp_path / "new" / "results", find(FORMULA)
+    fails = find("micro23/fig3")
+    monkeypatch.setattr(reproduce_command, "all_figures", lambda: [fails, formula])
+    make = reproduction.reproduce
+
+    def one_fails(figure: PaperFigure, quick: bool, folder: Path) -> reproduction.Reproduction:
+        if figure.id == fails.id:
+            raise HostRefuses("the host refuses: no memory")
+        return make(figure, quick, folder)
+
+    monkeypatch.setattr(reproduction, "reproduce", one_fails)
+    for says in (f"written: {out}/eurosys24-table3.json", f"{FORMULA}: finished in {out}"):
+        done = reproduce("--all", "--quick", "--out", out)
+        assert done.exit_code == 1
+        assert says in done.output
+        assert "micro23/fig3: not made: " in done.output and "no memory" in done.output
+        assert "not made: micro23/fig3; the same command tries only these again" in done.output
 
 
 def test_the_formula_is_the_papers(tmp_path: Path) -> None:

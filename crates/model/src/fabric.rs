@@ -26,6 +26,7 @@ mod device;
 pub mod device_cache;
 mod device_end;
 mod host_end;
+mod joints;
 mod link;
 mod report;
 mod root_port;
@@ -55,7 +56,7 @@ use device::Device;
 use device_cache::Cached;
 use link::Link;
 use root_port::RootPort;
-use switch::Switch;
+use switch::{Hop, Switch};
 
 /// A component, by its place among those of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +166,7 @@ impl<M: Media> Fabric<M> {
     pub fn wake<D: Driver<Due>>(&mut self, now: Time, due: Due, driver: &mut D) {
         match due {
             Due::Credit(link, direction, kind) => self.credit(now, link, direction, kind, driver),
-            Due::At(Station::RootPort(port), Wake::Out(tag)) => self.pack(now, port, tag, driver),
+            Due::At(Station::RootPort(_), Wake::Out(tag)) => self.pack(now, tag, driver),
             Due::At(Station::RootPort(port), _) => {
                 self.admit(now, port, driver);
             }
@@ -189,197 +190,6 @@ impl<M: Media> Fabric<M> {
             due => unreachable!("no component asks for {due:?}"),
         }
     }
-
-    /// A message is through a switch.
-    fn switched<D: Driver<Due>>(&mut self, now: Time, direction: Direction, tag: Tag, driver: &mut D) {
-        let flight = &self.flights[key(tag)];
-        let before = flight.links - 1;
-        let stage = match direction {
-            Direction::Out => Stage::switch_out(before),
-            Direction::Back => Stage::switch_back(before),
-        };
-        flight.stamp(stage, now, driver);
-        self.ask_credit(now, direction, tag, driver);
-    }
-
-    /// A message at a port wants to go over the next link.
-    fn ask_credit<D: Driver<Due>>(&mut self, now: Time, direction: Direction, tag: Tag, driver: &mut D) {
-        let flight = &mut self.flights[key(tag)];
-        flight.since = now;
-        let kind = flight.kind;
-        let link = self.ways[usize::from(flight.way.0)].link(flight.links, direction);
-        if self.links[usize::from(link)].lane(direction).credits.of(kind).enter(now, tag) {
-            return self.transmit(now, now, link, direction, tag, driver);
-        }
-        match self.links[usize::from(link)].sender(direction) {
-            Station::RootPort(port) => self.root_ports[usize::from(port)].waits_for_credit(kind),
-            Station::Switch(switch) => self.switches[usize::from(switch)].stats.credit_waits.increment(),
-            sender => unreachable!("{sender:?} asks for its credits ahead"),
-        }
-        self.wake_credit(now, link, direction, kind, driver);
-    }
-
-    /// Credits of a link may be back.
-    fn credit<D: Driver<Due>>(&mut self, now: Time, link: u16, direction: Direction, kind: AccessKind, driver: &mut D) {
-        while let Some(tag) = self.links[usize::from(link)].lane(direction).credits.of(kind).admit(now) {
-            let waited = now - self.flights[key(tag)].since;
-            match self.links[usize::from(link)].sender(direction) {
-                Station::RootPort(port) => self.root_ports[usize::from(port)].stats.credit_wait.record(waited),
-                Station::Switch(switch) => self.switches[usize::from(switch)].stats.credit_wait.record(waited),
-                sender => unreachable!("{sender:?} asks for its credits ahead"),
-            }
-            self.transmit(now, now, link, direction, tag, driver);
-        }
-        self.wake_credit(now, link, direction, kind, driver);
-    }
-
-    /// The message has its credit and is `ready` for the wire: its sender hears when it has left, its receiver when it comes.
-    fn transmit<D: Driver<Due>>(
-        &mut self,
-        now: Time,
-        ready: Time,
-        link: u16,
-        direction: Direction,
-        tag: Tag,
-        driver: &mut D,
-    ) {
-        let flight = &mut self.flights[key(tag)];
-        let kind = flight.kind;
-        let (sent, arrived) = self.links[usize::from(link)].send(ready, direction, kind);
-        let stage = match direction {
-            Direction::Out => {
-                flight.links += 1;
-                Stage::link_m2s(flight.links - 1)
-            }
-            Direction::Back => {
-                flight.links -= 1;
-                Stage::link_s2m(flight.links)
-            }
-        };
-        if self.log.is_some() {
-            self.note_sent(link, direction, kind, tag, (ready, sent));
-        }
-        self.sent(now, sent, link, direction, tag, driver);
-        let flight = &mut self.flights[key(tag)];
-        flight.reached = arrived;
-        flight.stamp(stage, arrived, driver);
-        self.comes(now, arrived, link, direction, tag, driver);
-    }
-
-    /// The message leaves its sender at `sent`.
-    fn sent<D: Driver<Due>>(
-        &mut self,
-        now: Time,
-        sent: Time,
-        link: u16,
-        direction: Direction,
-        tag: Tag,
-        driver: &mut D,
-    ) {
-        let Flight { kind, admitted, reached, issued, way, links, .. } = self.flights[key(tag)];
-        match self.links[usize::from(link)].sender(direction) {
-            Station::RootPort(at) => {
-                let port = &mut self.root_ports[usize::from(at)];
-                port.request_sent(sent, kind);
-                port.stats.request_fifo.record(sent - admitted);
-                self.wake_root_port(now, at, driver);
-            }
-            Station::Switch(at) => {
-                let stats = &mut self.switches[usize::from(at)].stats;
-                match direction {
-                    Direction::Out => stats.requests.increment(),
-                    Direction::Back => stats.responses.increment(),
-                }
-                stats.residence.record(sent - reached);
-                // The entry that it had is of the link on the switch's other side.
-                let way = &self.ways[usize::from(way.0)];
-                let entered = match direction {
-                    Direction::Out => way.links[usize::from(links) - 2],
-                    Direction::Back => way.links[usize::from(links) + 1],
-                };
-                self.give_credit(now, sent, entered, direction, kind, driver);
-            }
-            Station::Device(at) => {
-                self.devices[usize::from(at)].device.sent(sent, kind, reached, issued);
-                self.wake_queue(now, at, kind, driver);
-            }
-            Station::DeviceCache(_) | Station::Media(_) => unreachable!("a memory is behind no link"),
-        }
-    }
-
-    /// The message comes to its receiver at `arrived`.
-    fn comes<D: Driver<Due>>(
-        &mut self,
-        now: Time,
-        arrived: Time,
-        link: u16,
-        direction: Direction,
-        tag: Tag,
-        driver: &mut D,
-    ) {
-        let kind = self.flights[key(tag)].kind;
-        let joint = &mut self.links[usize::from(link)];
-        match joint.receiver(direction) {
-            Station::Device(at) => {
-                let latency = joint.after_arrival(self.devices[usize::from(at)].device.latency, direction, kind);
-                driver.wake(arrived + latency, Due::At(Station::Device(at), Wake::Out(tag)));
-            }
-            Station::Switch(at) => {
-                let through = arrived + self.switches[usize::from(at)].port_to_port;
-                let wake = match direction {
-                    Direction::Out => Wake::Out(tag),
-                    Direction::Back => Wake::Back(tag),
-                };
-                driver.wake(through, Due::At(Station::Switch(at), wake));
-            }
-            Station::RootPort(at) => {
-                let back = arrived + joint.credit;
-                joint.lane(direction).credits.of(kind).give_back(back);
-                let latency = joint.after_arrival(self.root_ports[usize::from(at)].latency, direction, kind);
-                if self.log.is_some() {
-                    self.note_returned(link, direction, kind, back);
-                }
-                self.arrive_home(now, arrived + latency, at, tag, driver);
-            }
-            Station::DeviceCache(_) | Station::Media(_) => unreachable!("a memory is behind no link"),
-        }
-    }
-
-    /// A receive buffer has room from `free` on.
-    fn give_credit<D: Driver<Due>>(
-        &mut self,
-        now: Time,
-        free: Time,
-        link: u16,
-        direction: Direction,
-        kind: AccessKind,
-        driver: &mut D,
-    ) {
-        let joint = &mut self.links[usize::from(link)];
-        let back = free + joint.credit;
-        joint.lane(direction).credits.of(kind).give_back(back);
-        let sender = joint.sender(direction);
-        if self.log.is_some() {
-            self.note_returned(link, direction, kind, back);
-        }
-        match sender {
-            Station::Device(device) => self.responses(now, device, kind, driver),
-            _ => self.wake_credit(now, link, direction, kind, driver),
-        }
-    }
-
-    fn wake_credit<D: Driver<Due>>(
-        &mut self,
-        now: Time,
-        link: u16,
-        direction: Direction,
-        kind: AccessKind,
-        driver: &mut D,
-    ) {
-        if let Some(at) = self.links[usize::from(link)].lane(direction).credits.of(kind).next_wake(now) {
-            driver.wake(at, Due::Credit(link, direction, kind));
-        }
-    }
 }
 
 /// Statistics of the components.
@@ -391,6 +201,14 @@ impl<M> Fabric<M> {
         self.devices.iter_mut().for_each(|joined| joined.device.stats = DeviceStats::default());
         self.caches.iter_mut().for_each(|cached| cached.cache.clear_stats());
         self.links.iter_mut().for_each(Link::clear_stats);
+    }
+
+    /// A component between two links.
+    fn hop(&mut self, station: Station) -> Hop<'_> {
+        match station {
+            Station::Switch(at) => self.switches[usize::from(at)].hop(),
+            other => unreachable!("{other:?} is not between two links"),
+        }
     }
 
     /// Statistics of a link and of the hop above it.

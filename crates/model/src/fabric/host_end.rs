@@ -2,7 +2,6 @@
 
 use cxlab_kernel::Time;
 
-use super::link::Direction;
 use super::{Due, Fabric, Flight, Station, WayId, key};
 use crate::mem::{Access, AccessKind, Driver, Extent, Media, Owner, Stage, Tag, Wake};
 
@@ -39,12 +38,6 @@ impl<M: Media> Fabric<M> {
         }
         self.wake_root_port(now, at, driver);
         last
-    }
-
-    /// A message is through the host's protocol.
-    pub(super) fn pack<D: Driver<Due>>(&mut self, now: Time, _port: u16, tag: Tag, driver: &mut D) {
-        self.flights[key(tag)].stamp(Stage::HostOut, now, driver);
-        self.ask_credit(now, Direction::Out, tag, driver);
     }
 
     /// A response is back at the home agent at `done`.

@@ -64,6 +64,12 @@ statistics! {
     }
 }
 
+/// A component between two links, as the joints see it.
+pub struct Hop<'a> {
+    pub port_to_port: Time,
+    pub stats: &'a mut SwitchStats,
+}
+
 /// State of a switch.
 #[derive(Debug)]
 pub struct Switch {
@@ -74,6 +80,10 @@ pub struct Switch {
 impl Switch {
     pub fn new(spec: &SwitchSpec) -> Switch {
         Switch { port_to_port: *spec.port_to_port, stats: SwitchStats::default() }
+    }
+
+    pub fn hop(&mut self) -> Hop<'_> {
+        Hop { port_to_port: self.port_to_port, stats: &mut self.stats }
     }
 }
 
