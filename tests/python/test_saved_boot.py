@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cxlab.run.host import qemu, saved_boot
 from cxlab.run.host.qmp import Monitor, Refused
-from cxlab.run.host.saver import TIME
+from cxlab.run.host.saver import STATE, TIME
 from cxlab.run.host.swap import Ends
 from test_qemu_command import COMMAND
 
@@ -97,3 +97,28 @@ def test_a_monitor_reads_whole_lines_and_hears_refusals() -> None:
         theirs.close()
         with pytest.raises(Refused, match="has gone"):
             monitor.receive()
+
+
+@pytest.mark.parametrize("damage", ["state", "seal", "time"])
+def test_a_damaged_state_is_saved_anew(
+    command: qemu.Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    saved = []
+
+    def save(folder: Path, *_: object) -> None:
+        saved.append(folder)
+        (folder / STATE).write_bytes(b"state")
+        (folder / TIME).write_text("1\n")
+        saved_boot.seal(folder)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(saved_boot, "_save", save)
+    for _ in range(2):
+        found = saved_boot.ensure(command, None, None, lambda: None)  # type: ignore[arg-type]
+        assert found is not None
+        found.__exit__()
+        assert len(saved) == 1
+    (found.folder / damage).write_text("other")
+    with saved_boot.ensure(command, None, None, lambda: None) as again:  # type: ignore[arg-type, union-attr]
+        assert again.time_ps == 1
+    assert len(saved) == 2

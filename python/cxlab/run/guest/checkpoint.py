@@ -42,8 +42,6 @@ class About:
     versions: dict[str, str]
     #: hash of all that QEMU's state depends on
     key: str
-    #: hash of the state and the time that are kept beside this
-    state_sha256: str
     #: as asked for, with its settings
     asked: str
     settings: tuple[str, ...]
@@ -97,11 +95,10 @@ def about(
     *,
     versions: dict[str, str],
     key: str,
-    state_sha256: str,
 ) -> About:
     """Return the versions and settings that a checkpoint would be made with now."""
     asked, settings = str(machine.asked), tuple(settings_of(machine.asked))
-    return About(versions, key, state_sha256, asked, settings, machine, node_bytes, cpus, program, text)
+    return About(versions, key, asked, settings, machine, node_bytes, cpus, program, text)
 
 
 @dataclass(frozen=True)

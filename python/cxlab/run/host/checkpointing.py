@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import time
 from contextlib import ExitStack
@@ -28,7 +27,7 @@ from cxlab.run.host.jail import Confinement
 from cxlab.run.host.ports import ControlPort, OutputStream
 from cxlab.run.host.progress import PERIOD, Progress
 from cxlab.run.host.qmp import Refused
-from cxlab.run.host.saver import CONSOLE, STATE, TIME, Saver, refuse_without_memory
+from cxlab.run.host.saver import CONSOLE, TIME, Saver, refuse_without_memory
 from cxlab.run.interruption import Interruption
 from cxlab.run.request import Request
 from cxlab.run.results.summary import cxlab_version
@@ -137,8 +136,7 @@ def _fill(
         (folder / CONSOLE).unlink()
         (folder / TIME).write_text(f"{saver.time_ps()}\n")
     assert request.bounds.begins is not None
-    with saved_boot.opened(folder) as state:
-        state_sha256 = saved_boot.digest(state)
+    saved_boot.seal(folder)
     about = checkpoint.about(
         request.machine,
         request.node_bytes,
@@ -147,7 +145,6 @@ def _fill(
         request.bounds.begins.text,
         versions=versions_of(request),
         key=saved_boot.key(command),
-        state_sha256=state_sha256,
     )
     (folder / checkpoint.ABOUT).write_text(about.written())
 
@@ -272,13 +269,7 @@ def state_of(begun: Checkpoint) -> saved_boot.State:
 
     """
     try:
-        state = saved_boot.opened(begun.folder)
-        if saved_boot.digest(state) != begun.about.state_sha256:
-            os.close(state.descriptor)
-            raise ValueError(
-                f"{begun.folder / STATE} or {TIME} beside it is damaged: its checksum is another"
-            )
-        return state
+        return saved_boot.opened(begun.folder)
     except (OSError, ValueError) as error:
         raise CheckpointRefused(
             f"the checkpoint {begun.name} cannot be read: {error}. {begun.anew()}"

@@ -6,7 +6,8 @@
     every run:               QEMU -incoming state --> init reads what to run --> program
 
 KEY is a hash of all that the state depends on: QEMU, its command line, kernel, initramfs, plugin. The first
-run loads what it has saved, as all others do. Some machines boot in every run. QEMU 10.0 does not save a
+run loads what it has saved, as all others do. A seal beside the state has its checksum (seal.py): a damaged
+state is saved anew. Some machines boot in every run. QEMU 10.0 does not save a
 machine with CXL devices. Nor is one saved with a disk for swap, or with more memory than `MOST_MEMORY`,
 which QEMU reads to save it.
 """
@@ -24,6 +25,7 @@ from pathlib import Path
 
 from cxlab.run.guest import cache
 from cxlab.run.host import qemu
+from cxlab.run.host import seal as seals
 from cxlab.run.host.jail import Confinement
 from cxlab.run.host.progress import PERIOD
 from cxlab.run.host.qmp import Refused
@@ -67,18 +69,30 @@ class State:
 
 
 def opened(folder: Path) -> State:
-    """The state in this folder."""
+    """The state in this folder, as it was sealed.
+
+    Raises:
+        OSError, ValueError: it cannot be read, or it is damaged.
+
+    """
+    state = _opened(folder)
+    try:
+        seals.check(folder, state.descriptor, state.time_ps)
+    except BaseException:
+        os.close(state.descriptor)
+        raise
+    return state
+
+
+def seal(folder: Path) -> None:
+    """Seal the state in this folder, which has just been saved."""
+    with _opened(folder) as state:
+        seals.seal(folder, state.descriptor, state.time_ps)
+
+
+def _opened(folder: Path) -> State:
     time_ps = int((folder / TIME).read_text())
     return State(folder, os.open(folder / STATE, os.O_RDONLY | os.O_CLOEXEC), time_ps)
-
-
-def digest(state: State) -> str:
-    """Hash of a state and its time."""
-    with open(state.descriptor, "rb", closefd=False) as file:
-        found = hashlib.file_digest(file, "sha256")
-        file.seek(0)
-    found.update(f"{state.time_ps}".encode())
-    return found.hexdigest()
 
 
 class CannotSave(Exception):
@@ -106,14 +120,24 @@ def ensure(
     if not can_save(command):
         return None
     name = f"{FOLDER}/{key(command)}"
-    try:
-        folder = cache.entry(
+
+    def entry() -> Path:
+        return cache.entry(
             name, lambda partial: _save(partial, command, confinement, interruption, show_progress)
         )
+
+    try:
+        folder = entry()
+        try:
+            state = opened(folder)
+        except ValueError:
+            # Damaged, or without a seal: of what can be saved anew nothing is lost.
+            shutil.rmtree(folder)
+            state = opened(entry())
         os.utime(folder / TIME)
         forget_old(folder.parent)
-        return opened(folder)
-    except (OSError, Refused) as error:
+        return state
+    except (OSError, ValueError, Refused) as error:
         raise CannotSave(str(error)) from None
 
 
@@ -165,6 +189,7 @@ def _save(
             saver.end()
         (folder / CONSOLE).unlink()
         (folder / TIME).write_text(f"{saver.time_ps()}\n")
+    seal(folder)
 
 
 def forget_old(folder: Path) -> None:
