@@ -180,7 +180,7 @@ def stub(functions: list[tuple[str, list[tuple[str, str]], str]]) -> str:
     head += '    """An error of the model."""\n\n    code: str\n'
     lines = []
     for name, arguments, returned in functions:
-        about = (getattr(_model, name).__doc__ or "").strip().splitlines()[0]
+        about = _as_python(getattr(_model, name).__doc__ or "").strip().splitlines()[0]
         given = ", ".join(f"{argument}: {kind}" for argument, kind in arguments)
         lines.append(f'def {name}({given}) -> {returned}:\n    """{about}"""\n')
     return head + "\n" + "\n".join(lines)
