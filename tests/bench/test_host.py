@@ -30,6 +30,11 @@ def test_a_host_s_result_has_the_simulated_one_s_shape(tmp_path: Path) -> None:
     assert real["provenance"]["tool"] == "cxlab-memo"
 
 
+def test_a_host_s_chase_covers_the_size_that_was_asked_for(tmp_path: Path) -> None:
+    document = bench("latency --host --size 256KiB", tmp_path / "host.json")
+    assert [point["size_bytes"] for point in document["points"]] == [256 << 10]
+
+
 def test_one_plot_holds_silicon_and_simulation(tmp_path: Path) -> None:
     point = {"delay": 0, "latency_ns": 300.0, "bandwidth_mb_s": 9000.0, "mix": "1:0"}
     silicon = {
@@ -57,6 +62,16 @@ def test_one_plot_holds_silicon_and_simulation(tmp_path: Path) -> None:
         ("latency --host --machine 8468v-asic", "--machine: chooses memory of a simulated machine"),
         ("bandwidth --host --interleave dram,cxl", "--interleave: chooses memory of a simulated machine"),
         ("latency --host --node cxl", "`cxl` is no node of this host; valid: its number"),
+        (
+            "bandwidth --host --isa avx2",
+            "--isa: is of the simulated bench alone; valid: with --host: no --isa",
+        ),
+        ("latency --host --of-cache 0.5", "--of-cache: is of the simulated bench alone"),
+        ("latency --host --no-prefetch", "--prefetch: is of the simulated bench alone"),
+        ("latency --host --set core.window=8", "--set: is of the simulated bench alone"),
+        ("latency --host --size 1MiB --size 2MiB", "--size, --sweep: are given more than once"),
+        ("latency --host --size 1MiB --sweep", "--size, --sweep: are given more than once"),
+        ("embedding --host", "bench embedding --host: cxlab-memo has no such bench"),
         ("loaded-latency --host", "--delay, --sweep: none or both are given; valid: exactly one of them"),
     ],
 )

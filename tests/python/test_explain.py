@@ -8,6 +8,7 @@ import sys
 
 import click
 import pytest
+from click.testing import CliRunner, Result
 from cxlab import cli, model
 from cxlab.cli import explain
 from cxlab.error import InputError
@@ -72,3 +73,23 @@ def test_the_command_prints_and_refuses() -> None:
     assert "fill_buffers: a part of a run's time, in tables `queueing for fill buffers`" in found.stdout
     wrong = subprocess.run([*asked, "zzz"], capture_output=True, text=True, check=False)
     assert (wrong.returncode, wrong.stdout) == (2, "") and "WRD001" in wrong.stderr
+
+
+def asked(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.cli, ["explain", *arguments])
+
+
+def test_every_word_of_the_list_is_explained() -> None:
+    done = asked("--list")
+    assert done.exit_code == 0
+    words = {word.strip() for line in done.output.splitlines() if ":" not in line for word in line.split(",")}
+    assert {"fill_buffer", "media", "MCH011", "CAL001", "load to use"} <= words
+    for word in ("fill_buffer", "MCH011", "load to use"):
+        assert asked(word).exit_code == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["fill_buffer", "--list"]])
+def test_a_word_or_the_list(arguments: list[str]) -> None:
+    done = asked(*arguments)
+    assert done.exit_code == 2
+    assert "valid: one of them" in done.output

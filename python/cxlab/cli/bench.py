@@ -76,10 +76,13 @@ def command() -> None:
     "sizes",
     multiple=True,
     metavar="SIZE",
-    help="Walk over a buffer of this size from warm caches. Repeatable.  Example: 32MiB",
+    help="Walk over a buffer of this size from warm caches. Repeatable, but not with --host.  Example: 32MiB",
 )
 @click.option(
-    "--sweep", "whole", is_flag=True, help="Walk over buffers of 1 KiB to 1 GiB, as lat_mem_rd does."
+    "--sweep",
+    "whole",
+    is_flag=True,
+    help="Walk over buffers of 1 KiB to 1 GiB, as lat_mem_rd does. With --host: from 4 KiB.",
 )
 @of_caches_option
 def latency(

@@ -9,15 +9,28 @@ import click
 from click.core import ParameterSource
 
 from cxlab.bench import host, plot
-from cxlab.bench.request import PAGES, Mix, Placement, Workload
+from cxlab.bench.request import PAGES, Mix, Placement, Workload, parse_size
 from cxlab.error import Code, InputError
 from cxlab.file_format import Format
 from cxlab.output import write_json
 
 #: Options that choose a simulated machine's memory.
 SIMULATED = ("machine", "interleave", "weighted_interleave", "page_tables")
-#: Options that cxlab-memo's load threads and chase have not.
-BENCH_ALONE = ("isa", "chase")
+#: What every bench of this host takes.
+ALWAYS = {"host", "node", "json_file"}
+#: What else each takes. A bench that is missing here has no program for this host.
+TAKEN = {
+    "latency": {"pages", "sizes", "whole"},
+    "memo": {"pages"},
+    "stream": {"threads"},
+    "bandwidth": {"threads", "mix", "store", "pattern", "plot_file", "beside"},
+    "loaded-latency": {
+        *("threads", "mix", "store", "pattern", "delay", "whole", "plot_file", "beside"),
+    },
+    "mess": {"threads", "mixes", "store", "plot_file", "beside"},
+}
+#: The largest buffer of `latency --sweep`.
+LARGEST = "1GiB"
 
 
 def measure(bench: str, given: dict[str, Any]) -> int:
@@ -27,16 +40,7 @@ def measure(bench: str, given: dict[str, Any]) -> int:
         InputError: an option that only a simulated machine has, or memo refuses.
 
     """
-    for option in SIMULATED:
-        if given.get(option) is not None:
-            flag = f"--{option.replace('_', '-')}"
-            raise InputError(
-                Code.HOST, flag, "chooses memory of a simulated machine", "with --host: --node N"
-            )
-    for option in BENCH_ALONE:
-        if click.get_current_context().get_parameter_source(option) not in (None, ParameterSource.DEFAULT):
-            found = "is of the simulated bench alone"
-            raise InputError(Code.HOST, f"--{option}", found, f"with --host: no --{option}")
+    _refuse_others(bench)
     node: str | None = given["node"]
     if node is not None and not node.isdecimal():
         raise InputError(
@@ -54,6 +58,25 @@ def measure(bench: str, given: dict[str, Any]) -> int:
     if given.get("plot_file") is not None:
         _plot(given["plot_file"], outcome, document, given["beside"])
     return 0 if outcome.complete else host.INTERRUPTED
+
+
+def _refuse_others(bench: str) -> None:
+    """Refuse each option of the command line that cxlab-memo would not hear of."""
+    taken = TAKEN.get(bench)
+    if taken is None:
+        valid = "without --host, or one of these: " + ", ".join(f"bench {name}" for name in TAKEN)
+        raise InputError(Code.HOST, f"bench {bench} --host", "cxlab-memo has no such bench", valid)
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name or ""
+        given = context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+        if given and name not in ALWAYS | taken:
+            flag = option.opts[0]
+            if name in SIMULATED:
+                found, valid = "chooses memory of a simulated machine", "with --host: --node N"
+            else:
+                found, valid = "is of the simulated bench alone", f"with --host: no {flag}"
+            raise InputError(Code.HOST, flag, found, valid)
 
 
 def _asked(bench: str, given: dict[str, Any]) -> tuple[Workload, list[str]]:
@@ -82,6 +105,16 @@ def _asked(bench: str, given: dict[str, Any]) -> tuple[Workload, list[str]]:
             arguments += ["--sweep", "--mix", ",".join(mixes), "--store", store]
         case "bandwidth":
             arguments += ["--mix", str(mix), "--store", store, "--pattern", pattern]
+        case "latency":
+            sizes = given["sizes"]
+            if len(sizes) + given["whole"] > 1:
+                raise InputError(
+                    Code.HOST, "--size, --sweep", "are given more than once", "with --host: one of them, once"
+                )
+            if given["whole"]:
+                arguments += ["--sweep", "--size", LARGEST]
+            elif sizes:
+                arguments += ["--size", parse_size(sizes[0])]
         case _:
             pass
     placement = Placement((("", 1),))

@@ -137,7 +137,7 @@ def meanings(word: str) -> list[Meaning]:
         words = {plain(meaning.word): meaning.word for meaning in known}
         alike = difflib.get_close_matches(asked, words, MOST_ALIKE, cutoff=0.5)
         alike += [word for word in words if asked and asked in word and word not in alike][:MOST_ALIKE]
-        close = ", ".join(words[name] for name in alike) or "a stage, a statistic, an option, an error code"
+        close = ", ".join(["a word that `cxlab explain --list` prints", *(words[name] for name in alike)])
         raise InputError(Code.UNKNOWN_WORD, word, "no word of CXLab's results", close)
     return found
 
@@ -149,9 +149,16 @@ def meanings(word: str) -> list[Meaning]:
     "It can also be a part or a kind of a slowdown, or a symbol of the cost model.\n\n"
     "Example: cxlab explain fill_buffer",
 )
-@click.argument("word", metavar="WORD")
-def command(word: str) -> int:
+@click.argument("word", metavar="WORD", required=False)
+@click.option("--list", "listed", is_flag=True, help="List all words, with what each one is.")
+def command(word: str | None, listed: bool) -> int:
     """A line for each meaning, options of the same text together."""
+    if (word is None) != listed:
+        found = "both are given" if listed else "none is given"
+        raise InputError(Code.UNKNOWN_WORD, "WORD, --list", found, "one of them")
+    if word is None:
+        _list()
+        return 0
     said: dict[tuple[str, str], list[str]] = {}
     for meaning in meanings(word):
         said.setdefault((meaning.word, meaning.text), []).append(meaning.what)
@@ -159,6 +166,20 @@ def command(word: str) -> int:
         say(f"{name}: {_listed(whats)}", "  ")
         say(text, "  ", first="  ")
     return 0
+
+
+def _list() -> None:
+    """Each word once, under the first thing that it is; options are in the help of their commands."""
+    words: dict[str, list[str]] = {}
+    seen = set()
+    for meaning in everything():
+        if meaning.word not in seen and not meaning.what.startswith(OPTION):
+            seen.add(meaning.word)
+            kind = meaning.what.partition(",")[0].partition(" of ")[0].partition(" [")[0].partition(";")[0]
+            words.setdefault(kind, []).append(meaning.word)
+    for kind, those in words.items():
+        say(f"Each is {kind}:", "  ")
+        say(", ".join(those), "  ", first="  ")
 
 
 def _listed(whats: list[str]) -> str:
