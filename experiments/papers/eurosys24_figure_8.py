@@ -25,7 +25,7 @@ LATENCY = (9.0, 27.0)
 
 
 def measure(asked: Asked) -> Report:
-    """Measure both placements."""
+    """Both placements."""
     runs = workloads.Runs(asked, "redis-ycsb", MACHINE, {"workload": "c"})
     dram, cxl = (runs.measure(workloads.share(percent)) for percent in (0, 100))
     rows = [workloads.row("throughput", THROUGHPUT, cxl["throughput"], dram["throughput"])]

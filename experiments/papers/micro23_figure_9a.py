@@ -26,7 +26,7 @@ PAPER_SHARE, PAPER_GAIN = 63.0, 88.0
 
 
 def measure(asked: Asked) -> Report:
-    """Sweep the share, and compare with the paper."""
+    """Sweep and compare."""
     runs = workloads.Runs(asked, "embedding", MACHINE)
     found = {
         percent: runs.measure(workloads.share(percent))
