@@ -66,6 +66,7 @@ check: ## Format, lints, types, licences, dependency rules, prose, documents
 	@scripts/setup checks
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	cargo doc --quiet --workspace --no-deps --document-private-items
 	$(PYTHON) -m ruff format --check python tests scripts experiments workloads
 	$(PYTHON) -m ruff check python tests scripts experiments workloads
 	$(PYTHON) -m mypy -p cxlab

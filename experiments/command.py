@@ -53,7 +53,7 @@ def list_all() -> None:
     help="Draw the figure: a .png, .svg or .pdf file.  [default: none]",
 )
 def run_one(name: str, quick: bool, out: Path | None, plot_file: Path | None) -> None:
-    """One experiment."""
+    """Run one experiment and print its tables."""
     experiment = find(name)
     with contextlib.ExitStack() as stack:
         if out is None:

@@ -1,4 +1,4 @@
-"""What an experiment is: a file that says what drives the machine (`SUBJECT`) and measures it (`measure`).
+"""An experiment is a file that says what drives the machine (`SUBJECT`) and measures it (`measure`).
 
 papers/NAME.py or studies/NAME.py
     SUBJECT = synthetic("..."), real("...") or closed_form("...")     the first line of the output
@@ -33,7 +33,7 @@ GROUPS = {"paper": papers, "study": studies}
 
 
 class Kind(Enum):
-    """What drives the machine."""
+    """Kind of workload: a real program, a synthetic stand-in or a closed form."""
 
     SYNTHETIC = "synthetic stand-in"
     REAL = "real program"
@@ -42,7 +42,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Subject:
-    """What drives the machine, in one line."""
+    """The workload that drives the machine: its kind, and one line about it."""
 
     kind: Kind
     what: str
@@ -91,7 +91,7 @@ class Shown(Protocol):
 
 @dataclass(frozen=True)
 class Report:
-    """What an experiment gives."""
+    """The result of an experiment: tables, notes, perhaps a figure."""
 
     tables: Sequence[Shown]
     notes: Sequence[str] = ()
@@ -115,7 +115,7 @@ class Experiment:
 
     @property
     def subject(self) -> Subject:
-        """What drives the machine."""
+        """The workload that drives the machine."""
         subject: Subject = self.module.SUBJECT
         return subject
 

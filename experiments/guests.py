@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class HostSeconds(Struct, frozen=True):
-    """What a run took on the host [s]."""
+    """Time that a run took on the host [s]."""
 
     detail: float
 

@@ -67,7 +67,7 @@ def slow_dram(folder: Path) -> Path:
         CXL    the ASIC expander, 3.2 GB/s behind it   3.2 / (6.4 + 3.2) = 33 % of the pages on CXL
 
     The host is the 8468V. Its core has as many fill buffers as its superqueue has entries, because its
-    prefetchers are off: 48 lines of 64 B in 130 ns are 24 GB/s. Two slices of LLC instead of 52 keep the
+    prefetchers are off. So 48 lines of 64 B in 130 ns are 24 GB/s. Two slices of LLC instead of 52 keep the
     program's arrays small, and the simulation short.
     """
     lines = Description(model.describe(BASE).spec).count("host", "prefetch", "superqueue")

@@ -22,7 +22,7 @@ LIST = Path(__file__).resolve().parent / "figures.toml"
 
 
 class MadeWith(Enum):
-    """What a figure is made with."""
+    """The kind of workload that a figure is made with."""
 
     REAL = "real program"
     SYNTHETIC = "synthetic"
@@ -56,7 +56,7 @@ class Paper(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Papers(Struct, forbid_unknown_fields=True, frozen=True):
-    """All of figures.toml."""
+    """Content of figures.toml."""
 
     papers: list[Paper]
 
@@ -72,7 +72,7 @@ class PaperFigure:
 
     @property
     def id(self) -> str:
-        """PAPER/figN or PAPER/tableN."""
+        """Name of the figure: PAPER/figN or PAPER/tableN."""
         return self.entry.id
 
     @property
@@ -95,7 +95,7 @@ class PaperFigure:
         return drives if self.entry.missing is None else f"{drives}. Missing: {self.entry.missing}"
 
     def document(self) -> dict[str, Any]:
-        """As ``--list --json`` writes it."""
+        """The figure as ``--list --json`` writes it."""
         return {
             "id": self.id,
             "paper": self.paper.title,

@@ -74,7 +74,7 @@ class Row:
 
     @property
     def error(self) -> str:
-        """`difference`, for people."""
+        """Text of `difference`, with its unit."""
         difference = self.difference
         if difference is None:
             return "-"
@@ -102,7 +102,7 @@ def change(new: float, old: float) -> float:
 
 @dataclass(frozen=True)
 class Figures:
-    """Paper, simulated, error."""
+    """A table of the paper's figures, the simulated ones and their errors."""
 
     title: str
     rows: Sequence[Row]

@@ -45,7 +45,7 @@ class Reproduction:
 
     @property
     def score(self) -> score.Score:
-        """Of all rows."""
+        """Score of all rows."""
         return score.of_tables(table.rows for _, table in self.tables())
 
     def write(self, folder: Path) -> None:

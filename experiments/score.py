@@ -37,7 +37,7 @@ class Score:
     calibrated: int = 0
 
     def document(self) -> dict[str, Any]:
-        """As results have it; a mean of nothing is null."""
+        """The score as results have it; a mean of nothing is null."""
         return {
             "mean_error_of_ratios": _mean(self.ratios),
             "ratios": len(self.ratios),

@@ -148,7 +148,7 @@ def error_codes() -> str:
 
 
 def main() -> int:
-    """Copy, write, build."""
+    """Copy the pages, write the reference, and build the site."""
     shutil.rmtree(SOURCE, ignore_errors=True)
     shutil.copytree(ROOT / "docs", SOURCE / "docs")
     for page in PAGES:

@@ -1,24 +1,29 @@
 """Check the prose of documents and of the code's documentation: one idea a sentence, at most 25 words.
 
-    *.md, docstrings, ``//!``, ``///``   every sentence has at most 25 words
-    *.md                                 no sentence opens with an inversion
-    docstrings, ``//!``, ``///``         no summary line opens with an inversion
+    *.md, docstrings, comments      every sentence has at most 25 words
+    *.md                            no sentence opens with an inversion
+    docstrings, ``//!``, ``///``    no summary line opens with an inversion
 
 A span of code is one word, a link is its text. Fences of code and indented examples are left out. A summary
-line says what the thing is or does, so it does not open with "Of", "The same" or "As above". "Who" is for
-questions only.
+line says what the thing is or does, so it does not open with "What", "Of", "The same" or "As above". "Who"
+is for questions only. Comments on consecutive lines are one text. Directives to other tools are left out.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+#: Guests execute it: another text would move the figures that README.md prints.
+MEASURED = ("scripts/demo_workload.py",)
 #: Words of a sentence, at most.
 MOST_WORDS = 25
 #: A period of these ends no sentence.
@@ -30,7 +35,9 @@ WORD = re.compile(r"[\w.,/'’%-]*\w[\w.,/'’%-]*")
 #: In a document, a sentence that opens so is an inversion.
 OPENINGS_OF_SENTENCES = re.compile(r"^(Who|Whose|What comes|As above)\b")
 #: A summary line that opens so does not say what the thing is or does.
-OPENINGS_OF_SUMMARIES = re.compile(r"^(Of|Who|Whose|The same|As above|As it|As the|What comes)\b")
+OPENINGS_OF_SUMMARIES = re.compile(r"^(Of|Who|Whose|What|The same|As above|As it|As the)\b")
+#: What a comment of Python says to a tool, not to a reader.
+DIRECTIVE = re.compile(r"#!|#:? ?(noqa|type:|ruff:|mypy:|fmt:|pragma:|shellcheck )")
 
 
 def sentences(paragraph: str) -> list[str]:
@@ -96,11 +103,42 @@ def docs_of_python(source: str) -> Iterator[tuple[int, str]]:
                 yield place.lineno, text.strip().replace("\n" + " " * place.col_offset, "\n")
 
 
+def comments_of_python(source: str) -> Iterator[tuple[int, str]]:
+    """All comments, each with the number of its first line. One behind code stands alone."""
+    last, first, found = (0, -1), 0, list[str]()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT or DIRECTIVE.match(token.string):
+            continue
+        line, column = token.start
+        if found and (line - 1, column) != last:
+            yield first, "\n".join(found)
+            found = []
+        first = first if found else line
+        last = line, column
+        found.append(re.sub(r"^#+:? ?", "", token.string))
+    if found:
+        yield first, "\n".join(found)
+
+
+def comments_of_toml(source: str) -> Iterator[tuple[int, str]]:
+    """All comments of a TOML file or a Makefile that have lines of their own, by the number of the first."""
+    return _lines(source, r"\s*(#)(?!!) ?(.*)")
+
+
 def docs_of_rust(source: str) -> Iterator[tuple[int, str]]:
     """All documentation comments, each with the number of its first line. Those of fields begin small."""
+    return _lines(source, r"\s*(//[/!])(?!/) ?(.*)")
+
+
+def comments_of_rust(source: str) -> Iterator[tuple[int, str]]:
+    """All plain comments that have lines of their own, each with the number of its first line."""
+    return _lines(source, r"\s*(//)(?![/!]) ?(.*)")
+
+
+def _lines(source: str, opening: str) -> Iterator[tuple[int, str]]:
     first, kind, found = 0, "", list[str]()
     for number, line in enumerate([*source.splitlines(), ""], 1):
-        comment = re.match(r"\s*(//[/!])(?!/) ?(.*)", line)
+        comment = re.match(opening, line)
         if found and (not comment or comment[1] != kind):
             yield first, "\n".join(found)
             found = []
@@ -110,29 +148,38 @@ def docs_of_rust(source: str) -> Iterator[tuple[int, str]]:
             found.append(comment[2])
 
 
-def faults_of_docs(docs: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return what is wrong with the documentation in a file of code, by line."""
+def long_ones(texts: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return the sentences of docstrings or comments that have too many words, by line of the file."""
+    return [(line + below - 1, fault) for line, text in texts for below, fault in long_sentences(text)]
+
+
+def faults_of_code(path: str, source: str) -> list[tuple[int, str]]:
+    """Return what is wrong with the documentation and the comments in a file of code, by line."""
+    python = path.endswith(".py")
+    docs = docs_of_python if python else docs_of_rust
+    comments = comments_of_python if python else comments_of_rust
     found = []
-    for line, text in docs:
+    for line, text in docs(source):
         summary = text.splitlines()[0]
         if OPENINGS_OF_SUMMARIES.match(summary) and not summary.endswith("?"):
             found.append((line, f"a summary line says what the thing is or does, not: {summary:.60}"))
-        found += [(line + below - 1, fault) for below, fault in long_sentences(text)]
-    return found
+    return sorted(found + long_ones(chain(docs(source), comments(source))))
 
 
 def faults_of(path: str, text: str) -> list[str]:
     """Return what is wrong with a file, each with its place."""
     if path.endswith(".md"):
         found = long_sentences(text) + inversions(text)
+    elif path.endswith((".py", ".rs")):
+        found = faults_of_code(path, text)
     else:
-        found = faults_of_docs(docs_of_python(text) if path.endswith(".py") else docs_of_rust(text))
+        found = long_ones(comments_of_toml(text))
     return [f"{path}:{line}: {fault}" for line, fault in found]
 
 
 def main() -> int:
     """Print the faults."""
-    patterns = ["*.md", "python/cxlab/*.py", "crates/*/src/*.rs"]
+    patterns = ["*.md", "*.py", "*.rs", "*.toml", "Makefile", *(f":!{file}" for file in MEASURED)]
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = [file for file in listed.splitlines() if (ROOT / file).is_file()]

@@ -1,11 +1,10 @@
 """``scripts/compare_memo.py``: cxlab-memo beside other tools, on this machine, in turns.
 
-Against STREAM in C (compiled here with gcc), mbw, stress-ng and sysbench (Debian packages): one thread on one
-CPU, the same memory, the same pages. The tools take turns, so that what disturbs one disturbs the other.
-STREAM's figure is the best of all rounds, as STREAM's rules have it; the others' are the medians, and their
-ratio is the median of the rounds' ratios. Where other programs run, ``--nice -20`` keeps most of them off the
-CPU, but not off the memory.
-"""
+The other tools are STREAM in C (compiled here with gcc), mbw, stress-ng and sysbench (Debian packages). Each
+has one thread on one CPU, the same memory, the same pages. The tools take turns, so that what disturbs one
+disturbs the other. STREAM's figure is the best of all rounds, as STREAM's rules have it. The others' are the
+medians, and their ratio is the median of the rounds' ratios. Where other programs run, ``--nice -20`` keeps
+most of them off the CPU, but not off the memory."""
 
 from __future__ import annotations
 
@@ -56,17 +55,17 @@ class Points(Struct, frozen=True):
 
 
 class Statistic(enum.Enum):
-    """What is compared of the figures of many rounds."""
+    """The figure of many rounds that is compared."""
 
     BEST = "best"
     MEDIAN = "median"
 
     def of(self, figures: list[float]) -> float:
-        """One figure."""
+        """The one figure that stands for many."""
         return max(figures) if self is Statistic.BEST else statistics.median(figures)
 
     def ratio(self, others: list[float], memos: list[float]) -> float:
-        """Of memo's figure to the other's."""
+        """Ratio of memo's figure to the other tool's."""
         if self is Statistic.BEST:
             return max(memos) / max(others)
         return statistics.median(m / o for o, m in zip(others, memos, strict=True))
@@ -88,7 +87,7 @@ class Comparison:
 
 
 def run(*command: str | Path) -> str:
-    """What the command prints; the whole script ends if it fails."""
+    """Output of the command; the whole script ends if the command fails."""
     done = subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"compare_memo: {' '.join(map(str, command))}: exit status {done.returncode}\n{done.stderr}")
@@ -96,7 +95,7 @@ def run(*command: str | Path) -> str:
 
 
 def build_stream(folder: Path) -> Path:
-    """STREAM in C."""
+    """Build STREAM in C."""
     program = folder / "stream"
     run("gcc", *STREAM_OPTIONS, "-o", program, ROOT / "crates" / "memo" / "compare" / "stream.c")
     return program
@@ -111,7 +110,7 @@ class Tools:
         self.pin = ["nice", "-n", str(nice), "taskset", "-c", self.cpu]
 
     def pinned(self, *command: str | Path) -> str:
-        """What a tool prints that runs on the CPU."""
+        """Output of a tool that runs on the CPU."""
         return run(*self.pin, *command)
 
     def points(self, pages: str, *arguments: str) -> list[Point]:
@@ -125,7 +124,7 @@ class Tools:
         return {name: float(rate) for name, rate in (line.split() for line in lines)}
 
     def memo_stream(self, pages: str) -> Figures:
-        """The same, by cxlab-memo."""
+        """STREAM's best rates, by cxlab-memo."""
         points = self.points(
             pages, "stream", "--threads", "1", "--size", f"{SIZE_MIB}MiB", "--repeats", str(REPEATS)
         )
@@ -179,7 +178,7 @@ class Tools:
 
 
 def comparisons(tools: Tools) -> list[Comparison]:
-    """What is compared."""
+    """All comparisons, by tool and kind of pages."""
     streams = [
         Comparison(
             f"STREAM in C, {pages} pages",

@@ -97,7 +97,7 @@ def small_disk(folder: Path, limit: str) -> Iterator[None]:
 
 
 def hashes(folder: Path, mode: Mode) -> dict[str, str]:
-    """Of each exact file that is there."""
+    """Digest of each exact file that is there."""
     paths = (path for name in mode.exact for path in sorted(folder.glob(name)))
     return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in paths}
 
@@ -106,7 +106,7 @@ class Trial:
     """A mode, its folder and its undisturbed files."""
 
     def __init__(self, name: str, folder: Path) -> None:
-        """Run it undisturbed."""
+        """Run the mode undisturbed."""
         self.name, self.mode, self.folder = name, MODES[name], folder
         self._clear()
         done = self._execute(())

@@ -85,7 +85,7 @@ VALIDATE = Case("validate", ("validate",))
 
 
 def run(case: Case) -> Any:
-    """What the command says, without what may differ."""
+    """JSON result of the command, without the keys that may differ."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "result.json"
         command = [sys.executable, "-m", "cxlab", *case.command, "--json", str(file)]
@@ -112,7 +112,7 @@ def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:
 
 
 def expected_file(case: Case) -> Path:
-    """Where the results of a case are kept."""
+    """File with the expected results of a case."""
     return GOLDEN / "expected" / f"{case.name}.json"
 
 

@@ -71,7 +71,7 @@ def click_commands() -> list[click.Context]:
 
 
 def main() -> int:
-    """Write all pages."""
+    """Write all manual pages."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     contexts = click_commands()
     for context in contexts:

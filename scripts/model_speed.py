@@ -1,6 +1,6 @@
 """``make model-speed``: requests that the model simulates in a second, and instructions for each.
 
-Seconds are of processor time, of one core; instructions (valgrind's callgrind, the difference of two runs) do
+Seconds are of processor time, of one core. Instructions (valgrind's callgrind, the difference of two runs) do
 not depend on what else runs, nor on the processor. ``--record`` keeps the instructions in
 tests/golden/instructions.json; ``--check`` fails where one has grown by more than `MOST_GROWTH` since then.
 Sweeps of a bench are timed by the clock, with all processors of this host.
@@ -172,7 +172,7 @@ def count_all() -> dict[str, float]:
 
 
 def grown(recorded: dict[str, float], counted: dict[str, float]) -> list[str]:
-    """What to say of each path that has become dearer than it may."""
+    """Messages about the paths that have become dearer than is allowed."""
     return [
         f"{path}: {counted[path]:,.0f} instructions each, {before:,.0f} were recorded "
         f"({counted[path] / before - 1:+.1%}; {MOST_GROWTH:.0%} is allowed)"

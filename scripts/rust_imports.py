@@ -89,7 +89,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _exported(root: str, known: set[Module]) -> dict[str, Module]:
-    """What the crate's root gives a second name: the name, and the module that it is of."""
+    """Names that the crate's root re-exports, each with its module."""
     names: dict[str, Module] = {}
     for tree in _REEXPORT.findall(root):
         for path in _spread(tree.strip().removeprefix("crate::")):

@@ -2,9 +2,9 @@
 
 In detail, replayed from a trace, and warming alone (a sample whose only window is a thousand instructions).
 What runs beside it on this host counts against it. So each speed is also told as a share of a yardstick: the
-speed at which this host executes the first program itself, measured just before the row. ``--record`` appends
-the shares to tests/golden/speed.jsonl, with the commit: a slow host does not look like a slow commit there.
-"""
+So each speed is also told as a share of a yardstick. That is the speed at which this host executes the first
+program itself, measured just before the row. ``--record`` appends the shares to tests/golden/speed.jsonl,
+with the commit. A slow host does not look like a slow commit there."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WARMING = ("--sample", "detail=1k,warm=0,every=100G")
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of one program."""
+    """Measurements of one program."""
 
     label: str
     #: [10^6]
@@ -71,12 +71,12 @@ class Row:
 
     @property
     def speed(self) -> float:
-        """[10^6 instructions/s]."""
+        """Speed of the simulator [10^6 instructions/s]."""
         return self.instructions / self.seconds
 
     @property
     def share(self) -> float:
-        """Of the yardstick."""
+        """Share of the yardstick's speed."""
         return self.speed / self.yardstick
 
 
@@ -89,7 +89,7 @@ class Yardstick:
     instructions: float
 
     def speed(self) -> float:
-        """[10^6 instructions/s]."""
+        """Speed of this host on the program [10^6 instructions/s]."""
         return self.instructions / min(self._seconds() for _ in range(TRIES))
 
     def _seconds(self) -> float:
@@ -100,7 +100,7 @@ class Yardstick:
 
 
 def build(folder: Path, name: str) -> Path:
-    """A test program."""
+    """Build a test program."""
     program = folder / name
     subprocess.run(
         ["gcc", "-O2", f"-I{artefacts.INCLUDE}", "-pthread", "-o", program, SOURCES / f"{name}.c"], check=True

@@ -1,8 +1,8 @@
 """``make profile``: where the simulator's time goes, by part of the machine, in instructions of this host.
 
 Programs of tests/programs are recorded once and replayed under valgrind's callgrind, which counts every
-instruction of the model and nothing of Python's start. An instruction belongs to the part whose source line
-it is of, inlined or not; Rust's own library counts for the function that it is inlined into. Instructions
+instruction of the model and nothing of Python's start. An instruction belongs to the part of its source
+line, inlined or not. Rust's own library counts for the function that it is inlined into. Instructions
 are not seconds: what waits for this host's caches is not seen, nor the thread that unpacks the trace. Two
 minutes.
 """
@@ -56,12 +56,12 @@ class Profile:
 
     @property
     def host(self) -> int:
-        """All."""
+        """Instructions of the host, of all parts."""
         return self.parts.total()
 
 
 def part_of(path: str) -> str | None:
-    """Of a source; none if it is nobody's of ours."""
+    """Part of the model that a source belongs to, or none if the source is not ours."""
     for pattern, part in PARTS:
         if found := re.search(pattern, path):
             return found.expand(part)

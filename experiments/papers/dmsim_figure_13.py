@@ -1,6 +1,6 @@
 """CXL-DMSim (Hong et al.), figure 13: Redis over shares of DDR-L and of DDR-R or CXL-ASIC.
 
-The paper's text prints no number for a bar. It prints their order: DDR-L alone is the fastest, one other
+The paper's text prints no number for a bar. It prints their order. DDR-L alone is the fastest, one other
 memory alone is the slowest, and a share of DDR-R is faster than the same share of CXL-ASIC. The text does
 not name the two YCSB workloads: A and C run here. Only the server's pages are placed.
 """

@@ -1,6 +1,6 @@
 """CXL-DMSim (Hong et al.), table IV: embedding reduction on 1 to 48 cores, where it waits.
 
-Table IV is of CXL-DMSim's own simulator, which loses half of the queries from 12 to 48 cores; of its silicon
+Table IV is of CXL-DMSim's own simulator, which loses half of the queries from 12 to 48 cores. Of its silicon
 the paper prints the latency of L3 misses, 568 ns and 2.4 us, and that throughput falls. By Little's law these
 latencies are 21.6 and 20.5 GB/s with 16 lines a core under way: 5 % less, not half. The curve over cores is
 here for two depths of the FIFOs, table III's and CXL-DMSim's default, with prefetchers off and on. Queries
@@ -45,7 +45,7 @@ class Curve:
     points: list[BenchPoint]
 
     def at(self, cores: int) -> BenchPoint:
-        """With so many cores."""
+        """The point with so many cores."""
         return self.points[self.cores.index(cores)]
 
 
@@ -84,7 +84,7 @@ def table_iv(curve: Curve) -> list[Row]:
 
 
 def over_cores(curves: Sequence[Curve]) -> Table:
-    """Queries a second."""
+    """Table of queries a second over cores."""
     columns = [Column(""), *(Column(str(cores), "{:.2f}") for cores in curves[0].cores)]
     rows: list[list[Cell]] = [[curve.what, *(queries(p) / 1e5 for p in curve.points)] for curve in curves]
     return Table("queries a second, in 10^5, over cores, all on CXL-ASIC", columns, rows)

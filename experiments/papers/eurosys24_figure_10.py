@@ -1,7 +1,7 @@
 """EuroSys'24 (Tang et al.), figure 10a: LLM inference interleaved over CXL memory.
 
-Twelve threads of a real decoder on two channels of DDR5 and an A1000. They ask for as much bandwidth as
-the channels give, which the paper's 60 threads of five processes do: one of its threads asks for about 1
+Twelve threads of a real decoder run on two channels of DDR5 and an A1000. They ask for as much bandwidth as
+the channels give. So do the paper's 60 threads of five processes: one of its threads asks for about 1
 GB/s. The model is a part of the paper's 7B: all of it is read once a token, and nothing of it stays in a
 cache.
 """

@@ -46,7 +46,7 @@ def configurations(application: Application, processes: int, warm: str, measure:
 
 
 def measure(asked: Asked) -> Report:
-    """All configurations."""
+    """Measure all configurations."""
     scan = Application.of("scan", pages=(QUICK_SCAN if asked.quick else SCAN) * 256)
     studies = configurations(scan, EXECUTORS, "6 ms", "2 ms")
     found = dict(zip(studies, run([*studies.values()]), strict=True))

@@ -1,10 +1,10 @@
 """MICRO'23 (Sun et al.), figure 13: Caption from 50 % on applications and mixes, beside static shares.
 
-Caption's estimator is fitted as the paper fitted its own: on embedding reduction at several shares; nothing
+Caption's estimator is fitted as the paper fitted its own: on embedding reduction at several shares. Nothing
 is fitted on the applications that it steers. An application stands for the SPEC program whose law of access
 is nearest. An execution of the programs is twelve samples of 12 us: microseconds stand for seconds. Programs
-with phases have 30 us, so that an execution has all phases, and stores 120 us (2 ms alone), so that a sample
-has requests enough.
+with phases have samples of 30 us, so that an execution has all phases. Stores have 120 us (2 ms alone), so
+that a sample has requests enough.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUICK_STEP, QUICK_EXECUTIONS = 25, 8
 
 @dataclass(frozen=True)
 class Case:
-    """What runs, and what the paper has beside it."""
+    """The applications that run together, and the paper's gain."""
 
     names: Sequence[str]
     beside: str
@@ -41,7 +41,7 @@ class Case:
 
     @property
     def label(self) -> str:
-        """As the table has it."""
+        """Name of the case in the table."""
         return " + ".join(self.names)
 
 
@@ -112,7 +112,7 @@ def measure(asked: Asked) -> Report:
 
 @dataclass
 class _Found:
-    """What all cases gave."""
+    """Rows, curves and notes of all cases."""
 
     notes: list[str]
     rows: list[Row] = field(default_factory=list)

@@ -1,8 +1,8 @@
 """MICRO'23 (Sun et al.), figure 3: a chase and memo's instructions on DDR5-R, CXL-A, CXL-B and CXL-C.
 
-memo flushes, fences, and times 16 random accesses back to back. The paper's artifact shows how (ece-fast-
-lab/cxl_type3_tests, memo_ae/src): what is flushed are the pages that are then accessed, so no page is
-walked for in the time that counts, and each store has a clwb behind it, here ``st_wb``. cxlab-memo does
+memo flushes, fences, and times 16 random accesses back to back, as the paper's artifact shows (ece-fast-
+lab/cxl_type3_tests, memo_ae/src). It flushes the pages that are then accessed, so no page is
+walked for in the time that counts. Each store has a clwb behind it, here ``st_wb``. cxlab-memo does
 the same in a guest. The paper prints ratios, no nanoseconds.
 """
 

@@ -2,7 +2,7 @@
 
 As in the paper, latencies are taken once a quarter of the pages is left on CXL memory: the run starts
 there. DRAM has room for three quarters. Data and time are a thousandth: 32 MiB and milliseconds stand for
-32 GB and seconds; rates of scanning (256 MB/s) and costs of a page are Linux's own.
+32 GB and seconds. Rates of scanning (256 MB/s) and costs of a page are Linux's own.
 """
 
 from __future__ import annotations

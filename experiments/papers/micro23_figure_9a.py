@@ -1,8 +1,8 @@
 """MICRO'23 (Sun et al.), figure 9a: throughput of embedding reduction over the share of pages on CXL memory.
 
-Eight threads of a real program on the testbed in SNC mode: two DDR5 channels beside CXL-A. The paper has 32
-threads; eight ask for more than the two channels give. Where the optimum should be follows from the measured
-bandwidths of all on DDR and all on CXL: each node busy for as long as the other.
+Eight threads of a real program run on the testbed in SNC mode: two DDR5 channels beside CXL-A. The paper has
+32 threads; eight ask for more than the two channels give. Two bandwidths are measured: all on DDR, and all on
+CXL. They say where the optimum should be: each node is busy for as long as the other.
 """
 
 from __future__ import annotations

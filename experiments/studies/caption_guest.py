@@ -1,7 +1,8 @@
 """Caption in the guest: a real STREAM-like program, the kernel's weights, the simulated machine's counters.
 
-Prints a static sweep of the share on CXL memory, a linear model fitted on it, and where Caption rests from
-50 % in each mode, beside the best share of the sweep. About ten minutes on a quiet machine of two cores.
+Prints a static sweep of the share on CXL memory, and a linear model fitted on it. Beside the best share of
+the sweep it prints where Caption rests from 50 % in each mode. About ten minutes on a quiet machine of two
+cores.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def swept(rows: list[Held]) -> Table:
 
 
 def compared(name: str, log: Path, best: Held, rows: list[Held]) -> tuple[str, float, float, float]:
-    """Where a run rests, and what the sweep gave there."""
+    """The share at which a run rests, its distance from the best one, and the throughput there."""
     share = resting(read(log))
     nearest = min(rows, key=lambda row: abs(row.share - share))
     return name, share, (share - best.share) * 100, nearest.throughput / best.throughput

@@ -60,7 +60,7 @@ def row(ratio: float, point: BenchPoint, known: Figure | None) -> list[Cell]:
 
 
 def draw(rows: list[list[Cell]], path: Path) -> None:
-    """Both curves."""
+    """Draw both curves."""
     simulated = [(float(str(ratio)), found) for ratio, _, _, found, _ in rows if isinstance(found, float)]
     published = [(float(str(ratio)), known) for ratio, _, known, _, _ in rows if isinstance(known, float)]
     curves = [Line("simulated", simulated), Line("silicon", published, dashed=True)]

@@ -64,7 +64,7 @@ def record(folder: Path, name: str, program: list[str]) -> tuple[Path, RunResult
 
 
 def sampled(folder: Path, trace: Path, seed: int) -> RunResult:
-    """The trace, sampled."""
+    """Replay the trace with sampling."""
     file = folder / f"{trace.stem}-{seed}.json"
     guests.cxlab("replay", trace, "--sample", SAMPLE, "--sample-seed", str(seed), "--json", file)
     return msgspec.json.decode(file.read_bytes(), type=RunResult)
@@ -92,7 +92,7 @@ def events(full: RunResult, numbers: dict[str, float], figure: str) -> float:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Of one figure, by sample that has it: whether its interval covers the truth, and is to be believed."""
+    """Coverage of one figure by its samples: does each interval cover the truth, and is it to be believed?"""
 
     covers: tuple[bool, ...]
     believed: tuple[bool, ...]
@@ -103,13 +103,13 @@ class Coverage:
         return sum(self.covers) >= ENOUGH * len(self.covers)
 
     def __str__(self) -> str:
-        """For people."""
+        """Number of samples that cover, and of those that name a doubt."""
         named = len(self.believed) - sum(self.believed)
         return f"{sum(self.covers)}" + (f", {named} named" if named else "")
 
 
 def covered(full: RunResult, samples: list[Sampling]) -> dict[str, Coverage]:
-    """For each figure that windows tell of, how many samples cover that of the full run."""
+    """Coverage of each figure that windows tell of."""
     numbers = {name: value for name, value in leaves(model.document(full)) if isinstance(value, int | float)}
     intervals = [dict(leaves(sample.intervals)) for sample in samples]
     named = [set(sample.too_few_windows_for) for sample in samples]
@@ -129,7 +129,7 @@ def covered(full: RunResult, samples: list[Sampling]) -> dict[str, Coverage]:
 
 
 def believed(figures: dict[str, Coverage]) -> str:
-    """Of all intervals that are to be believed, those that cover."""
+    """Share of the believed intervals that cover the truth [%]."""
     pairs = [
         pair for one in figures.values() for pair in zip(one.covers, one.believed, strict=True) if pair[1]
     ]
@@ -151,7 +151,7 @@ class Judged:
 
 
 def instructions(result: RunResult) -> int:
-    """Committed ones."""
+    """Number of committed instructions."""
     return result.instructions.user + result.instructions.kernel
 
 

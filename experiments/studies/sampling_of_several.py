@@ -132,12 +132,12 @@ class Judged:
     samples: Sequence[RunResult]
 
     def intervals(self, figure: str) -> list[tuple[float, float]]:
-        """Of the samples that have one."""
+        """Intervals of the samples that have one."""
         found = [(sample.sampling.intervals or {}).get(figure) for sample in self.samples if sample.sampling]
         return [(low, high) for low, high in filter(None, found)]
 
     def covers(self, figure: str) -> int:
-        """How many cover."""
+        """Number of samples whose interval covers the figure."""
         value = getattr(self.full, figure)
         return sum(low <= value <= high for low, high in self.intervals(figure))
 
@@ -152,13 +152,13 @@ class Judged:
         )
 
     def error(self, figure: str) -> float:
-        """Of the samples' mean, relative to full detail."""
+        """Error of the samples' mean, relative to full detail."""
         mean = sum(getattr(sample, figure) for sample in self.samples) / max(len(self.samples), 1)
         return float(mean / getattr(self.full, figure)) - 1
 
     @property
     def windows(self) -> str:
-        """Fewest and most."""
+        """Fewest and most windows of a sample."""
         counts = [sample.sampling.windows for sample in self.samples if sample.sampling]
         return f"{min(counts, default=0)} to {max(counts, default=0)}"
 

@@ -1,8 +1,8 @@
 """STREAM's triad on 1, 2 and 4 vCPUs, beside the bench's with as many threads, on equal terms.
 
-Both on the 8468V with its prefetchers off and with two slices of LLC for 52, so that what is written leaves
-the caches soon in a short run, as it does in the bench, which begins with full ones. Bandwidths are counted
-as STREAM counts them. About two minutes on a quiet machine of two cores.
+Both run on the 8468V with its prefetchers off and with two slices of LLC for 52. So what is written leaves
+the caches soon, even in a short run. The bench begins with full caches, and there it does so, too. Bandwidths
+are counted as STREAM counts them. About two minutes on a quiet machine of two cores.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def in_guest(folder: Path, machine: AskedMachine, threads: int) -> float:
 
 
 def in_bench(machine: AskedMachine, threads: int) -> float:
-    """As many of the bench's threads [MB/s]."""
+    """Bandwidth of as many threads of the bench [MB/s]."""
     workload = Workload(machine, Placement((("dram", 1),)), threads)
     [point] = sweep.run([workload.job_of({"stream": {"kernel": "triad"}})], "bench")
     return counted(point.bandwidth_mb_s)

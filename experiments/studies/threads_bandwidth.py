@@ -1,10 +1,10 @@
 """Read bandwidth of 1 to 32 threads of ``spr-a1000``, from local DDR5 and from a CXL memory card.
 
-The machine is EuroSys'24's (Tang et al.), its loads as Intel MLC has them: threads that read in order at
-full speed, and one thread in a random chase, which tells how long a line takes. Bandwidth x latency / 64 B,
-by Little's law, is how many lines are on their way (at most: a chase finds no row open, a stream does);
-without prefetchers a thread cannot have more of them than it has fill buffers. Calibrated are the peaks of 16
-threads. All other rows are predictions.
+The machine is EuroSys'24's (Tang et al.), its loads as Intel MLC has them. Some threads read in order at
+full speed. One thread chases at random, and tells how long a line takes. By Little's law, bandwidth x
+latency / 64 B is how many lines are on their way. It is an upper bound: a chase finds no row open, a stream
+does. Without prefetchers a thread cannot have more of them than it has fill buffers. The peaks of 16
+threads are calibrated. All other rows are predictions.
 Half a minute in all. `cxlab validate --reference FOLDER` compares whole curves of this machine.
 """
 
@@ -47,12 +47,12 @@ class Reading:
 
     @property
     def bandwidth(self) -> float:
-        """Of all threads [GB/s]."""
+        """Bandwidth of all threads together [GB/s]."""
         return counted(self.point.bandwidth_mb_s) / 1e3
 
     @property
     def latency(self) -> float:
-        """From a fill buffer taken to its line [ns]: the chase's; of all loads where there is none."""
+        """Latency from a fill buffer taken to its line [ns]: the chase's, or of all loads without a chase."""
         return counted(self.point.latency_ns) - stages_ns(self.point, model.core_stages())
 
     @property
@@ -79,12 +79,12 @@ def read(node: str, prefetch: bool, counts: Sequence[int]) -> list[Reading]:
 
 
 def fill_buffers() -> int:
-    """Of a core, by the machine's host file."""
+    """Number of a core's fill buffers, by the machine's host file."""
     return Description(model.describe(MACHINE).spec).count("host", "core", "fill_buffers")
 
 
 def silicon() -> Silicon:
-    """What the shipped figures know: peaks of all-read, sequential."""
+    """Peaks of sequential reads on silicon, from the shipped figures."""
     return {
         (figure.settings.node, figure.settings.threads): figure.low
         for figure in shipped()

@@ -1,7 +1,7 @@
 """How far apart in time vCPUs may run (``--skew``), and what that does to threads that wait for each other.
 
-Prints, for skews from 0.2 us to 20 us, the simulated time of a turn: two threads that hand a number to and
-fro, a producer and a consumer, two threads at a spin lock, with PAUSE and without. Below stand the bounds,
+Prints the simulated time of a turn, for skews from 0.2 us to 20 us. Two threads hand a number to and fro, or
+are a producer and a consumer, or meet at a spin lock, with PAUSE and without. Below stand the bounds,
 from the same loops on one vCPU, where nobody waits and no line changes cores::
 
     relay   the work of a round; each of its two hand-overs moves the line twice and is noticed a PAUSE late

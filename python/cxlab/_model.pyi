@@ -17,7 +17,7 @@ def border_schema() -> str:
     """The JSON schema of everything that crosses here, by name of the type: results and jobs."""
 
 def causes() -> list[tuple[str, str]]:
-    """What a core's time is charged to beside stages: (name, what the core does then)."""
+    """Causes that a core's time is charged to beside stages: (name, what the core does then)."""
 
 def errors() -> list[tuple[str, str]]:
     """Every error of the model: (code, text)."""

@@ -17,7 +17,7 @@ class AskedMachine(str):
         return asked
 
     def __getnewargs__(self) -> tuple[str, tuple[str, ...]]:  # type: ignore[override]
-        """To be sent to another process whole."""
+        """Arguments with which pickle makes the machine again in another process."""
         return str(self), self.settings
 
 

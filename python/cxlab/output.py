@@ -193,7 +193,7 @@ class WholeRows(Table):
 
     @staticmethod
     def _dealt(columns: Sequence[Column], room: int, width: Callable[[Column], int]) -> list[list[Column]]:
-        """As many columns a table as there is room for, but at least one."""
+        """Deal columns to tables: as many to each as there is room for, but at least one."""
         parts: list[list[Column]] = [[]]
         left = room
         for column in columns:

@@ -20,7 +20,7 @@ def size(folder: Path) -> int:
 
 
 def saved_boot_bytes() -> int:
-    """What the largest saved boot takes of the disk."""
+    """Space that the largest saved boot takes on the disk [bytes]."""
     states = (cache.folder() / "boot").glob("*/state")
     return max((path.stat().st_blocks * 512 for path in states), default=PAGE)
 

@@ -18,7 +18,7 @@ CUT_SECONDS = 2.0
 
 
 def disturb(place: Workplace, reference: Reference, what: Try) -> Verdict:
-    """One try."""
+    """Disturb one run, and judge it."""
     place.clear()
     return (_fill if what.signal == FULL else _signal)(place, reference, what)
 

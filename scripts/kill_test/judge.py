@@ -22,7 +22,7 @@ ENDS = COMPLETE, INCOMPLETE, TOO_LATE = "complete", "incomplete", "too late"
 
 @dataclass
 class Verdict:
-    """What came of it."""
+    """Judgement of one try: how the run ended, and the defects that were found."""
 
     #: one of `ENDS`
     end: str
@@ -69,7 +69,7 @@ def _summary(place: Workplace) -> Finished | None:
 
 
 def _of_an_early_end(place: Workplace, end: End, said: str, summary: Finished | None) -> list[str]:
-    """What is wrong with a run that did not come to its end and could clean up."""
+    """Defects of a run that ended early and could clean up."""
     found, status = [], end.status
     if not end.disturbed:
         found.append(f"status {status} of an undisturbed run")

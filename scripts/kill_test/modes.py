@@ -63,7 +63,7 @@ class Mode:
 
     @property
     def disks(self) -> tuple[str, ...]:
-        """Those that may be full."""
+        """Disks that may be full."""
         if self.checkpoint is not None:
             return (CACHE,)
         return (RESULTS, CACHE) if self.boots else (RESULTS,)

@@ -88,7 +88,7 @@ def _sent(pid: int, number: signal.Signals) -> bool:
 
 
 def wait(popen: subprocess.Popen[bytes], limit: float, *, interrupt: bool) -> tuple[int | None, list[str]]:
-    """Its status, and a defect if it does not end within ``limit`` seconds."""
+    """Wait for its status; a process that does not end within ``limit`` seconds is a defect."""
     if interrupt:
         popen.send_signal(signal.SIGINT)
     try:

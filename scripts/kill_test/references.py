@@ -15,7 +15,7 @@ LONGER_SECONDS, LONGER_TIMES = 60.0, 6.0
 
 @dataclass(frozen=True)
 class Reference:
-    """An undisturbed run."""
+    """Results of an undisturbed run."""
 
     seconds: float
     #: of each exact file

@@ -19,7 +19,7 @@ EVENTS = (*(one.name for one in SIGNALS), *((FULL,) if os.geteuid() == 0 else ()
 
 @dataclass(frozen=True)
 class Try:
-    """What is done, and when."""
+    """One disturbance: its mode, target, signal and moment."""
 
     number: int
     mode: str
@@ -34,12 +34,12 @@ class Try:
         return self.signal == "SIGKILL" and self.target == SUPERVISOR
 
     def text(self) -> str:
-        """As a journal's reader is told."""
+        """The try in words, for a journal."""
         return f"{self.signal} to {self.target} at {self.moment:.0%}"
 
 
 def tries(seed: int, count: int, modes: tuple[Mode, ...]) -> Iterator[Try]:
-    """The same for a seed, whatever the count: modes in turn, all else drawn."""
+    """Draw the tries of a seed: modes take turns, all else is random. A lower count gives the first ones."""
     for number in range(count):
         random = Random(f"{seed} {number}")
         mode = modes[number % len(modes)]

@@ -20,7 +20,7 @@ from modes import CXLAB, INPUTS, Mode
 
 @dataclass(frozen=True)
 class Workplace:
-    """A mode's own."""
+    """Folders of one mode."""
 
     mode: Mode
     #: where the command runs
@@ -32,7 +32,7 @@ class Workplace:
 
     @classmethod
     def below(cls, folder: Path, mode: Mode) -> Workplace:
-        """In a folder of all modes, with what the command reads."""
+        """Make a mode's folders in that of all modes, with what the command reads."""
         name = mode.name.replace(" ", "-")
         place = cls(mode, folder / name, folder / "said" / name, folder / "cache" / name)
         for needed in (place.folder, place.said):
@@ -50,11 +50,11 @@ class Workplace:
 
     @property
     def checkpoints(self) -> Path:
-        """Where its checkpoints are."""
+        """Folder of its checkpoints."""
         return self.cache / cache.folder().name / checkpoint.FOLDER
 
     def prepare(self) -> None:
-        """What the mode needs before all tries, once."""
+        """Make what the mode needs before all tries, once."""
         if self.mode.prepared and not self.checkpoints.exists():
             self._execute(*self.mode.prepared).check_returncode()
 
@@ -101,7 +101,7 @@ class Workplace:
             return popen.wait()
 
     def errors(self) -> str:
-        """What the last run said on its standard error."""
+        """Standard error of the last run."""
         return (self.said / "stderr").read_text(errors="replace")
 
     def clear(self) -> None:
@@ -114,7 +114,7 @@ class Workplace:
             shutil.rmtree(self.checkpoints / self.mode.checkpoint, ignore_errors=True)
 
     def hashes(self) -> dict[str, str]:
-        """Of each exact file as it is now."""
+        """Digest of each exact file as it is now."""
         folders = {"stdout": self.said}
         found = {name: _digest(folders.get(name, self.folder), name) for name in self.mode.exact}
         if self.mode.replays is not None:
@@ -124,7 +124,7 @@ class Workplace:
         return found
 
     def has_left(self) -> list[str]:
-        """What only a run that is complete leaves: its trace or its checkpoint, as messages call it."""
+        """Names of what only a complete run leaves, for messages: its trace or its checkpoint."""
         found = []
         if self.mode.replays is not None and (self.folder / self.mode.replays).is_file():
             found.append("a trace")
@@ -133,7 +133,7 @@ class Workplace:
         return found
 
     def _begun(self, name: str) -> str:
-        """What a run from the checkpoint says, or that there is none."""
+        """Digest of the statistics of a run from the checkpoint, or that no run begins there."""
         with tempfile.TemporaryDirectory() as other:
             done = self._execute("run", "--from", name, "--out", f"{other}/out")
             if done.returncode != 0:
@@ -141,7 +141,7 @@ class Workplace:
             return hashlib.sha256(Path(f"{other}/out/statistics.json").read_bytes()).hexdigest()
 
     def _replayed(self, trace: str) -> str:
-        """What the replay of a trace says, or that there is none."""
+        """Digest of the result of a trace's replay, or that the trace is not replayed."""
         with tempfile.TemporaryDirectory() as other:
             said = Path(other) / "replay.json"
             done = self._execute("replay", trace, "--json", str(said))
@@ -156,7 +156,7 @@ def half_files(folder: Path) -> list[str]:
 
 
 def _digest(folder: Path, name: str) -> str:
-    """Of the files of this name, which may have a ``*``, or that there is none."""
+    """Digest of the files of this name, which may have a ``*``, or that there is none."""
     files = [path for path in sorted(folder.glob(name)) if path.is_file()]
     content = hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files))
     return content.hexdigest() if files else "absent"

@@ -1,4 +1,4 @@
-"""What no machine can do, whatever its calibration."""
+"""Laws that hold for every machine, whatever its calibration."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_every_request_has_its_response(mix: str, point: Any) -> None:
 
 
 def written_share(loaded: Any) -> float:
-    """Of the lines at the memory."""
+    """Share of writes among the lines at the memory."""
     share: float = loaded["write_mb_s"] / (loaded["read_mb_s"] + loaded["write_mb_s"])
     return share
 

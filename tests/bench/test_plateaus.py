@@ -1,7 +1,7 @@
 """lat_mem_rd's curve: a walk over a buffer of each size reads the plateaus of the caches and of the memory.
 
-A walk draws its lines anew, so the part of its loads that a cache of LRU serves is the part of the buffer
-that the cache holds: means between two plateaus have a closed form.
+A walk draws its lines anew. So a cache of LRU serves a part of its loads: the part of the buffer that the
+cache holds. Means between two plateaus therefore have a closed form.
 """
 
 from __future__ import annotations

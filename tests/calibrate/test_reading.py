@@ -1,4 +1,4 @@
-"""What is read, what is held out, and what is refused with what is valid."""
+"""Calibration reads figures, holds some out, and refuses others with the valid ones."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def dram(run: Any) -> RunResult:
 
 @pytest.fixture
 def cxl(run: Any) -> RunResult:
-    """16 s: 4 s of CPU, 2 s for fill buffers, 3 s of link, 4 s of device, 2 s in the kernel, 1 s of I/O."""
+    """Sixteen seconds: CPU 4 s, fill buffers 2 s, link 3 s, device 4 s, kernel 2 s, I/O 1 s."""
     stages = {"fill_buffer": 2.0, "link_m2s": 1.0, "link_s2m": 2.0, "device_in": 1.0, "media": 3.0}
     means = {"link_m2s": 1.0, "link_s2m": 20.0, "device_in": 14.0, "media": 60.0}
     return run(

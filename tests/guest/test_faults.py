@@ -1,4 +1,4 @@
-"""What goes wrong with CXL memory, as on hardware: poison, a full node."""
+"""Faults of CXL memory happen as on hardware: poison, a full node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program measures inside is what the machine's file says: a chase through caches and memories.
+"""A program measures the latencies of the machine's file: a chase through caches and memories.
 
 The program times itself, by clock_gettime and by rdtsc; its set-up, before the marker, runs without detail.
 """

@@ -30,7 +30,7 @@ def instructions(tmp_path: Path, *program: str) -> int:
 
 
 def said(*options: str) -> str:
-    """What `cxlab marker` says."""
+    """Output of `cxlab marker`."""
     command = [sys.executable, "-m", "cxlab", "marker", *options]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 

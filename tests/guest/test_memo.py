@@ -24,7 +24,7 @@ INSTRUCTIONS = ("ld", "nt-ld", "st", "nt-st")
 
 @dataclass(frozen=True)
 class Measured:
-    """What memo read on one node [ns], and the run's folder."""
+    """Latencies that memo measured on one node [ns], and the run's folder."""
 
     ns: dict[str, float]
     out: Path
@@ -47,7 +47,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measured]:
 
 
 def bench(node: str, instruction: str | None) -> float:
-    """What the simulated bench says of a chase, or of sixteen accesses by vectors of the guest's [ns]."""
+    """Latency by the simulated bench: of a chase, or of sixteen accesses by vectors of the guest's [ns]."""
     workload = Workload(MACHINE, Placement(((node, 1),)), 0, chase="buffer")
     memo = {"memo": {"instruction": instruction, "isa": "avx2"}}
     job = workload.job(0) if instruction is None else workload.job_of(memo)

@@ -16,7 +16,7 @@ STRAY = LINES // 50
 
 
 def ran(folder: Path, programs: Path, what: str) -> tuple[float, dict[str, Any]]:
-    """What the program printed, and what the node of its memory did."""
+    """The number that the program printed, and the summary of its memory's node."""
     command = (str(programs / "past_the_caches"), what, str(LINES))
     done = Cxlab(folder, "marker").run(*command, options=["--membind", "cxl", "--no-prefetch"])
     assert done.status == 0, done.stderr

@@ -1,4 +1,4 @@
-"""What a program in the guest is told of its processor: the host file's, through Linux and glibc."""
+"""The guest's processor is the host file's, through Linux and glibc."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ TURNS = 10_000
 SKEWS = ("200ns", "2us", "20us")
 #: What PAUSE makes a thread wait (crates/access/src/record.rs) [ns].
 PAUSE = 36.8
-#: Of an LLC hit, and of a line from another core's cache, at most: the snoop's trip there and back comes to
-#: it, 20 ns each (data/hosts/xeon-8468v.toml) [ns].
+#: Latency of an LLC hit, and the highest latency of a line from another core's cache. The snoop's trip there
+#: and back adds 20 ns each (data/hosts/xeon-8468v.toml) [ns].
 LLC = 33
 TRANSFER = LLC + 2 * 20
 SIMULATED = ("machine", "simulated_seconds", "instructions", "ipc", "time", "nodes", "core")

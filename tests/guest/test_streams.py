@@ -1,4 +1,4 @@
-"""What goes in and out of the program is what went in and out of the command, byte for byte."""
+"""The program's standard streams are the command's, byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed of a run fits 80 columns. Commands without a guest: tests/python/test_tables.py."""
+"""Tables of a run fit 80 columns. Commands without a guest: tests/python/test_tables.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may happen to a text file: each function changes it in one way."""
+"""Mutations of a text file: each function changes it in one way."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ share = "20 %"
 max_slowdown = 1.1
 """
 
-# The Abstract Cost Model's setting: one application of 10^6 GiB, cores to spare, D = 100 GiB, C = 2, and as
-# service level the time of a baseline of 5000 servers: S = R_d - (R_d - 1) N D / W = 10 - 9 * 0.5
+# The Abstract Cost Model's setting: one application of 10^6 GiB, cores to spare, D = 100 GiB, C = 2. The
+# service level is the time of a baseline of 5000 servers: S = R_d - (R_d - 1) N D / W = 10 - 9 * 0.5
 PAPER = """\
 [fleet]
 instances = 1

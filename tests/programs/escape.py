@@ -1,4 +1,4 @@
-"""What root of the guest tries against the host: prints a line for each try, ``NAME: RESULT``.
+"""Root of the guest attacks the host: prints a line for each try, ``NAME: RESULT``.
 
 Arguments: the host's folder with bait, the process id of a process of the host's.
 """

@@ -1,4 +1,4 @@
-"""What CPUID is told to say: read back by the formulas of Intel's and AMD's manuals."""
+"""The leaves of CPUID say what the host file says, read back by the formulas of Intel's and AMD's manuals."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def test_an_intel_host_tells_its_tlbs_in_leaf_18h() -> None:
         (told[0x18, n, "ebx"] & 0xF, told[0x18, n, "ebx"] >> 16, told[0x18, n, "ecx"], told[0x18, n, "edx"])
         for n in range(count)
     ]
-    # leaf 18h of a Xeon w9-3475X (tests of libcpuid): 8 x 4 for large pages of loads; 16 of stores, all
-    # sizes; 128 sets of 8 ways twice. The load TLB has 96 entries (Architecture Day 2021), in 6 ways.
+    # Leaf 18h of a Xeon w9-3475X (tests of libcpuid). Large pages of loads have 8 x 4, stores of all sizes
+    # have 16, and 128 sets of 8 ways stand twice. The load TLB has 96 entries in 6 ways (Architecture Day
+    # 2021).
     small, large, every = 0b0001, 0b0110, 0b1111
     loads, stores, unified, fully, second = 4, 5, 3, 1 << 8, 2 << 5
     assert arrays == [

@@ -30,7 +30,7 @@ def has_test(name: str) -> bool:
 
 
 def faults(row: str, says: str) -> list[str]:
-    """What is wrong with the last column of a row."""
+    """Faults of the last column of a row."""
     if says.startswith("none"):
         given = re.fullmatch(r"none: .{3,}", says)
         return [] if given else [f"{row} has no test and no reason: write `none: REASON`"]

@@ -1,4 +1,4 @@
-"""What this host has left, from files of Linux's forms, and what is said before it runs out."""
+"""Memory that this host has left, from files of Linux's forms, and the warning before it runs out."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from cxlab.run.results import inputs, libraries
 
 
 def listed(program: str) -> set[str]:
-    """What ldd(1) says, which asks the loader."""
+    """Libraries by ldd(1), which asks the loader."""
     said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     words = (word for line in said.splitlines() for word in line.split() if word.startswith("/"))
     return {os.path.realpath(word) for word in words}

@@ -1,4 +1,4 @@
-"""What a hostile guest leaves for ``--keep DIR`` does not get out of DIR, nor in with more rights."""
+"""Files of a hostile guest do not get out of ``--keep DIR``, nor in with more rights."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def machine(folder: Path, differs: str) -> str:
 
 
 def stages(machine: str) -> dict[str, float]:
-    """Of one chase on an idle machine."""
+    """Stages of one chase on an idle machine [ns]."""
     point: BenchPoint = model.bench_point(Workload(machine, Placement((("dram", 1),)), threads=0).job(0))
     return point.stages_ns
 

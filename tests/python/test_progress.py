@@ -57,7 +57,7 @@ def so_far(
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """What a log says last, of reports by the second in which they come."""
+    """The last line of a log, for reports by the second in which they come."""
     clock = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 

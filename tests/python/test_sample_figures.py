@@ -1,4 +1,4 @@
-"""What a terminal says of a sampled run's interval."""
+"""A terminal shows the interval of a sampled run."""
 
 from typing import Any
 

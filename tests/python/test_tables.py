@@ -26,7 +26,7 @@ def test_a_unit_in_brackets_stands_in_the_heading() -> None:
 
 
 def test_a_long_name_folds_and_cuts_no_number() -> None:
-    """What `cxlab top` shows of a function of C++ on a terminal of 80 columns."""
+    """`cxlab top` shows a function of C++ on a terminal of 80 columns."""
     shown = output.table(("function", "stall", "lines", "ns each"), plain=True)
     name = "std::vector<std::pair<unsigned long, unsigned long>>::emplace_back (libstdc++.so.6, vector.tcc:9)"
     shown.add_row(name, "814.25 ns", "1,234,567", "284.5")

@@ -108,7 +108,7 @@ def made(folder: Path, output: Path) -> str:
 
 
 def complaints(browser: webdriver.Chrome) -> list[dict[str, Any]]:
-    """What the console says at all."""
+    """Every line of the browser's console."""
     found: list[dict[str, Any]] = browser.get_log("browser")
     return found
 
@@ -121,7 +121,7 @@ def visible(browser: webdriver.Chrome, chart: int) -> list[Any]:
 
 
 def check_page(browser: webdriver.Chrome, path: Path) -> None:
-    """What every report has: charts that work, by mouse and by keyboard, and words for each."""
+    """Check a report: charts work by mouse and by keyboard, and each has words."""
     browser.get(path.as_uri())
     figures = browser.find_elements(By.CSS_SELECTOR, "figure[data-chart]")
     assert figures and complaints(browser) == []

@@ -81,7 +81,7 @@ def gone(folder: Path) -> bool:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """What a sweep is for: its list of runs, and their rows."""
+    """Files that a sweep is made for: its list of runs, and their rows."""
     return {
         path.name: path.read_bytes() for path in sorted([folder / "sweep.json", *(folder / "runs").iterdir()])
     }

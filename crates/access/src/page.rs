@@ -101,7 +101,7 @@ pub struct Mapping {
     pub upper: bool,
     /// entries read by a whole walk, from the top: 2 to 5
     pub reads: u8,
-    /// their host physical addresses [B]
+    /// their host physical addresses `[B]`
     pub entries: [u64; Mapping::MOST_READS],
 }
 

@@ -43,7 +43,7 @@ impl Vcpu {
     }
 }
 
-/// Time that PAUSE makes a thread wait: about 140 cycles at 3.8 GHz [ps]. Source: Intel 64 optimization manual
+/// Time that PAUSE makes a thread wait: about 140 cycles at 3.8 GHz `[ps]`. Source: Intel 64 optimization manual
 /// (248966), "Pause Latency in Skylake Client Microarchitecture". The model's, and the plugin's in its estimates.
 pub const PAUSE_PS: u64 = 36_800;
 
@@ -54,19 +54,19 @@ pub struct BlockId(pub u32);
 /// The next event of a vCPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// A block was translated at virtual address `pc`; `length` bytes of code follow [B]. If it is `alone`, QEMU has thrown all
+    /// A block was translated at virtual address `pc`; `length` bytes of code follow `[B]`. If it is `alone`, QEMU has thrown all
     /// earlier translations away: no later record names a block before this one.
     Define { block: BlockId, pc: u64, length: u16, alone: bool },
     /// Execution entered a block: at its first instruction, or in the middle of one that repeats, where a phase began.
     Block { block: BlockId, from: u16 },
     /// An instruction of the current block touched memory.
     Access(MemoryAccess),
-    /// A sync point: the reply is the model's time here [ps]. The guest goes on when it has the reply to the one that lies
+    /// A sync point: the reply is the model's time here `[ps]`. The guest goes on when it has the reply to the one that lies
     /// `lag` before.
     Sync { sequence: u64, lag: u8 },
-    /// The instruction reads the time-stamp counter: the reply is its commit time [ps].
+    /// The instruction reads the time-stamp counter: the reply is its commit time `[ps]`.
     ClockRead { instruction: u16, sequence: u64 },
-    /// No vCPU had anything to do until this model time [ps].
+    /// No vCPU had anything to do until this model time `[ps]`.
     Idle { until_ps: u64 },
     /// The current block ends before this instruction; it will be entered there as another.
     Cut { instruction: u16 },
@@ -74,13 +74,13 @@ pub enum Record {
     Halt,
     /// Here `woken`, which had halted, goes on.
     Wake { woken: Vcpu },
-    /// No vCPU had anything to do until this model time [ps], or until the drive had done one more request than so many.
+    /// No vCPU had anything to do until this model time `[ps]`, or until the drive had done one more request than so many.
     Rest { until_ps: u64, done: u32 },
-    /// A device served a request; the vCPU's time stood still meanwhile and goes on after this long [ps].
+    /// A device served a request; the vCPU's time stood still meanwhile and goes on after this long `[ps]`.
     Device { service_ps: u64 },
     /// The guest has asked its disk: a payload of this many [`Segment`]s of memory follows. The guest goes on meanwhile.
     Disk { number: u32, write: bool, segments: u16, from: u64 },
-    /// The reply is the time at which everything before is committed [ps].
+    /// The reply is the time at which everything before is committed `[ps]`.
     Settle { sequence: u64 },
     /// A region of detail begins or ends.
     Mark { marker: Marker },
@@ -90,7 +90,7 @@ pub enum Record {
     /// The instruction invalidates translations: mov to CR3 or CR4, invlpg, invpcid.
     Invalidate { instruction: u16, forget: Forget },
     /// A phase of a sampled run begins at this position of its schedule (below 2^42). All vCPUs were idle for so long
-    /// in the phase before, if that was not timed [ps]. Of the windows before it, these are kept.
+    /// in the phase before, if that was not timed `[ps]`. Of the windows before it, these are kept.
     Sample { phase: Phase, position: u64, keep: Keep, idle_ps: u64 },
     /// Nothing more will come.
     End,
@@ -99,9 +99,9 @@ pub enum Record {
 /// A part of memory that a disk reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// host physical address [B]
+    /// host physical address `[B]`
     pub physical: u64,
-    /// [B]
+    /// `[B]`
     pub length: u64,
 }
 
@@ -132,10 +132,10 @@ impl Segment {
 pub struct MemoryAccess {
     /// index of the instruction in its block, below 512 (TCG_MAX_INSNS)
     pub instruction: u16,
-    /// bytes as a power of two, at most 2^7 [log2 B]
+    /// bytes as a power of two, at most 2^7 `[log2 B]`
     pub size_log2: u8,
     pub store: bool,
-    /// host physical address, below 2^52 [B]
+    /// host physical address, below 2^52 `[B]`
     pub physical: u64,
     /// how its address was translated; `None` of a device, whose page is not told
     pub page: Option<Page>,

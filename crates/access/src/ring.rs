@@ -38,7 +38,7 @@ unsafe impl Send for Ring {}
 unsafe impl Sync for Ring {}
 
 impl Ring {
-    /// Bytes of shared memory that a ring of `capacity` records takes [B].
+    /// Bytes of shared memory that a ring of `capacity` records takes `[B]`.
     #[must_use]
     pub const fn bytes(capacity: usize) -> usize {
         size_of::<Header>() + capacity * RECORD_BYTES
@@ -109,11 +109,11 @@ impl Drop for Ring {
 /// The side that writes records.
 pub struct Producer {
     ring: Ring,
-    /// next position to write [records]
+    /// next position to write `[records]`
     head: u64,
-    /// positions below this are visible to the consumer [records]
+    /// positions below this are visible to the consumer `[records]`
     published: u64,
-    /// the consumer's position when last looked [records]
+    /// the consumer's position when last looked `[records]`
     tail: u64,
 }
 
@@ -200,9 +200,9 @@ impl Producer {
 /// The side that reads records.
 pub struct Consumer {
     ring: Ring,
-    /// next position to read [records]
+    /// next position to read `[records]`
     tail: u64,
-    /// the producer's position when last looked [records]
+    /// the producer's position when last looked `[records]`
     head: u64,
     /// requests that the drive has done
     done: u64,

@@ -75,7 +75,7 @@ pub enum Completeness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     Words(Words),
-    /// the model's answer to the last question [ps]
+    /// the model's answer to the last question `[ps]`
     Answer(u64),
 }
 

@@ -1,4 +1,4 @@
-//! What is written is what is read: records, the ring between two threads, trace files.
+//! Records, the ring between two threads and trace files are read as they were written.
 
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};

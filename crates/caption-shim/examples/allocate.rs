@@ -1,7 +1,7 @@
-//! What the shim's tests preload it into: allocates, and prints how many KiB of its address space lie under each policy.
+//! A program for the shim's tests: allocates, and prints how many KiB of its address space lie under each policy.
 //!
-//! `allocate large KIB` makes one request; `allocate follow KIB` makes one, waits for a line on standard input, and makes
-//! another; `allocate small KIB` makes requests of 64 KiB and touches them.
+//! `allocate large KIB` makes one request. `allocate follow KIB` makes one, waits for a line on standard input, and makes
+//! another. `allocate small KIB` makes requests of 64 KiB and touches them.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

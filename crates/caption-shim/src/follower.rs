@@ -14,7 +14,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 const PAGE: usize = 4096;
-/// Least chunk [B]: one huge page, so that placing does not split them.
+/// Least chunk `[B]`: one huge page, so that placing does not split them.
 const CHUNK: usize = 2 << 20;
 /// Most chunks of one allocation: the kernel limits a process to 65530 ranges (vm.max_map_count).
 const MOST_CHUNKS: usize = 64;

@@ -13,7 +13,7 @@ pub enum Side {
 /// Deals chunks to the sides; shared by all threads.
 #[derive(Debug)]
 pub struct Dealer {
-    /// Dealt so far [millionths of a chunk on CXL].
+    /// Dealt so far `[millionths of a chunk on CXL]`.
     dealt: AtomicU64,
 }
 

@@ -1,8 +1,8 @@
 //! The shim in a real process: ranges get the policy that the control file asks for.
 //!
-//! Runs on one node: one side is node0, the other node63, which no machine here has, so the kernel refuses its chunks and
-//! they stay under the thread's policy. The side that the first small chunk, and with it the thread, is on is the one that
-//! is refused: so what numa_maps shows on node0 was bound there.
+//! Runs on one node. One side is node0. The other one is node63, which no machine here has: the kernel refuses its chunks,
+//! and they stay under the thread's policy. The refused side is the one that the first small chunk, and with it the thread, is on.
+//! So what numa_maps shows on node0 was bound there.
 
 use cxlab_caption::actuator::ControlFile;
 use cxlab_caption::share::CxlShare;

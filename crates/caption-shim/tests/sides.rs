@@ -5,7 +5,7 @@ mod sides;
 
 use sides::{Dealer, Side};
 
-/// A whole share [millionths].
+/// A whole share `[millionths]`.
 const WHOLE: u64 = 1_000_000;
 
 fn deal(share: u64, chunks: usize) -> Vec<Side> {

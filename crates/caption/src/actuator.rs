@@ -24,7 +24,7 @@ pub struct Applied {
     pub share: CxlShare,
     /// As a person writes it: "10:3", "DDR only".
     pub placement: String,
-    /// What was written, or would be.
+    /// Writes that were made, or would be.
     pub writes: Vec<String>,
 }
 

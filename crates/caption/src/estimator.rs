@@ -31,7 +31,7 @@ pub struct Quality {
 #[serde(deny_unknown_fields)]
 pub struct LinearModel {
     format: String,
-    /// What it was fitted on.
+    /// Source of the points that it was fitted on.
     pub provenance: String,
     pub intercept: f64,
     pub coefficients: BTreeMap<Metric, f64>,

@@ -17,7 +17,7 @@ pub const OWN_KEYS: [&str; 6] = ["performance", "cxl_share", "placement", LEFT_O
 /// Stands, true, in the line of a sample on which no decision rests.
 pub const LEFT_OUT: &str = "left_out";
 
-/// What the run was made of.
+/// Settings of the run.
 #[derive(Debug, Serialize)]
 pub struct Header {
     pub mode: &'static str,
@@ -42,14 +42,14 @@ struct Line<'a> {
     sample: &'a crate::sample::Sample,
     /// The objective, its own unit.
     performance: f64,
-    /// In force while the sample was taken [fraction of new pages].
+    /// In force while the sample was taken `[fraction of new pages]`.
     cxl_share: CxlShare,
     placement: &'a str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     left_out: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Verdict>,
-    /// Decided now [fraction of new pages].
+    /// Decided now `[fraction of new pages]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cxl_share: Option<CxlShare>,
 }

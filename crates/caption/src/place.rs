@@ -41,7 +41,7 @@ impl Place {
         Ok(exit_code(status))
     }
 
-    /// What `run` would do.
+    /// Describes what `run` would do.
     pub fn describe(&self) -> Result<Vec<String>> {
         let (policy, nodes) = self.policy();
         let writes = match self.placement {

@@ -57,7 +57,7 @@ impl Metric {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
-    /// End of the interval [s], the sensor's clock.
+    /// End of the interval `[s]`, the sensor's clock.
     pub time_s: Seconds,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub norm_ipc: Option<f64>,
@@ -71,7 +71,7 @@ pub struct Sample {
     pub cxl_read_latency_ns: Option<Nanoseconds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cxl_read_bandwidth_gb_s: Option<GigabytesPerSecond>,
-    /// Work done [operations/s, the program's own unit]; what a fit explains and what `--objective throughput` climbs.
+    /// Work done `[operations/s, the program's own unit]`; what a fit explains and what `--objective throughput` climbs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<f64>,
     /// Programs (or batches) that ended in the interval: the published moment to tune.

@@ -3,17 +3,17 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A latency [ns].
+/// A latency `[ns]`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Nanoseconds(pub f64);
 
-/// A bandwidth [GB/s], 10^9 bytes a second.
+/// A bandwidth `[GB/s]`, 10^9 bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GigabytesPerSecond(pub f64);
 
-/// A point in time [s], from the sensor's own zero (simulated or real).
+/// A point in time `[s]`, from the sensor's own zero (simulated or real).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seconds(pub f64);

@@ -29,7 +29,7 @@ pub struct Nodes {
     pub cxl: usize,
 }
 
-/// What the kernel is asked for.
+/// Placement that the kernel is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     DdrOnly,

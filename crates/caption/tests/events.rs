@@ -87,8 +87,8 @@ fn a_split_field_fills_its_ranges_in_order() {
     assert!(refused(&[("sliceid", 3)]).contains("no format field sliceid"));
 }
 
-/// By hand, one second, two cores of 2 GHz nominal at 3 GHz while they run, half of the time:
-/// instructions 3e9 / core cycles 3e9 = 1.0; / nominal 4e9 = 0.75.
+/// By hand, for one second: two cores of 2 GHz nominal run half of the time, at 3 GHz.
+/// Instructions 3e9 / core cycles 3e9 = 1.0; / nominal 4e9 = 0.75.
 /// L1: 9e9 / 3e8 + 5 = 35 cycles at 3 GHz = 11.67 ns.
 /// DDR: CHAs of 2.5 GHz: 5e10 / 2e8 = 250 cycles = 100 ns.
 /// CXL: 2e10 / 2e7 = 1000 cycles = 400 ns; 2e7 x 64 B / s = 1.28 GB/s.

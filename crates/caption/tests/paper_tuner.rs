@@ -20,8 +20,8 @@ fn ratios(start_x: i32, ys: &[f64]) -> Vec<i32> {
 /// Worked by hand from algorithm 1's text: ratio 10:x, first step 3, least step 1, steps whole towards 0.
 #[test]
 fn algorithm_1_goes_on_while_better_and_turns_by_half_when_worse() {
-    // first: 1 + 3 = 4 | better: 4 + 3 = 7 | better: 7 + 3 = 10 | worse: step 3 x (-0.5) = -1.5 -> -1: 9
-    // better: 9 - 1 = 8 | worse: -1 x (-0.5) = 0.5 -> least 1: 9 | better: 10 | worse: -1: 9
+    //     first: 1 + 3 = 4 | better: 4 + 3 = 7 | better: 7 + 3 = 10 | worse: step 3 x (-0.5) = -1.5 -> -1: 9
+    //     better: 9 - 1 = 8 | worse: -1 x (-0.5) = 0.5 -> least 1: 9 | better: 10 | worse: -1: 9
     assert_eq!(ratios(1, &[10.0, 20.0, 30.0, 25.0, 27.0, 26.0, 28.0, 27.0]), [4, 7, 10, 9, 8, 9, 10, 9]);
 }
 
@@ -96,7 +96,7 @@ fn pinned(xs: &[i32]) -> bool {
     [1, 20].iter().any(|end| xs.iter().all(|x| x == end))
 }
 
-/// A weakness of the published rules, kept as published: a step beyond an end changes nothing, no change is within the dead
+/// A weakness of the published rules, kept as published. A step beyond an end changes nothing, no change is within the dead
 /// band, and the dead band holds. Without noise they stay at the end, however bad it is. `--mode adaptive` does not.
 #[test]
 fn the_published_rules_stay_at_an_end_that_they_run_into() {

@@ -29,8 +29,8 @@ pub fn run() -> Result<Run> {
     wanted()
 }
 
-/// What the file says now: a start from a checkpoint finds its own in the place of the run's. The kernel's driver has kept the
-/// first one's size, and reads zeros behind the end of a shorter one.
+/// Reads the file as it is now. A start from a checkpoint finds its own in the place of the run's. The kernel's driver has
+/// kept the first one's size, and reads zeros behind the end of a shorter one.
 pub fn wanted<Wanted: DeserializeOwned>() -> Result<Wanted> {
     let text = fs::read_to_string(RUN).doing(|| RUN.to_owned())?;
     let line = text.trim_end_matches(['\0', ' ']).to_owned();

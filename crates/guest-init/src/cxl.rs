@@ -55,7 +55,7 @@ pub struct Plan {
     serials: Vec<u64>,
     /// bytes in a row on one device
     granularity: u64,
-    /// of all devices together [bytes]
+    /// of all devices together `[bytes]`
     size: u64,
     partition: Partition,
 }
@@ -82,9 +82,9 @@ pub struct Region {
     window: u32,
     /// ram or pmem
     mode: &'static str,
-    /// first byte [host physical address]
+    /// first byte `[host physical address]`
     base: u64,
-    /// [bytes]
+    /// `[bytes]`
     size: u64,
     granularity: u64,
     /// serial numbers of the devices, by position

@@ -41,7 +41,7 @@ pub struct Asked<'a> {
     pub question: Question<'a>,
 }
 
-/// Largest size of a question: it has names, and no data to write [bytes].
+/// Largest size of a question: it has names, and no data to write `[bytes]`.
 pub const MOST_ASKED: usize = 128 << 10;
 /// The kernel may keep what it has been told.
 const FOR_EVER: u64 = 1_000_000_000;

@@ -72,7 +72,7 @@ fn region_at(base: u64) -> Result<PathBuf> {
         .ok_or_else(|| Error::Cxl { what: format!("libnvdimm has no region at {base:#x}") })
 }
 
-/// Sizes of the namespaces of a region; one without a label has size 0 [bytes].
+/// Sizes of the namespaces of a region; one without a label has size 0 `[bytes]`.
 fn namespaces(region: &Path) -> Result<Vec<u64>> {
     let number_of = name(region).trim_start_matches("region").to_owned();
     let all = poll(|| Ok(Some(entries(DEVICES, &format!("namespace{number_of}."))?).filter(|all| !all.is_empty())))?;

@@ -54,7 +54,7 @@ struct Attributes {
     probe_offset: u64,
 }
 
-/// What a kernel page before the records says (`struct perf_event_mmap_page`): where its two positions are [bytes].
+/// Offsets of the two positions in the kernel page before the records (`struct perf_event_mmap_page`) `[bytes]`.
 const DATA_HEAD: usize = 1024;
 const DATA_TAIL: usize = 1032;
 /// Pages of records: one is enough for records without content.

@@ -83,7 +83,7 @@ pub enum Stream {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamStart {
-    /// already sent [bytes]: they are in the pipe before the program starts
+    /// already sent `[bytes]`: they are in the pipe before the program starts
     pub primed: usize,
     /// the end was sent as well
     pub ended: bool,
@@ -111,7 +111,7 @@ pub struct Run {
     pub keep: bool,
     /// CXL regions to be made before anything runs
     pub regions: Vec<cxl::Plan>,
-    /// the host's date when the run began [s since 1970]
+    /// the host's date when the run began `[s since 1970]`
     pub date: i64,
     /// the first virtio disk is for swap
     pub swap: bool,
@@ -137,7 +137,7 @@ pub struct Run {
 #[serde(deny_unknown_fields)]
 pub struct Symbol {
     pub file: ByteString,
-    /// in the file [bytes]
+    /// in the file `[bytes]`
     pub offset: u64,
 }
 
@@ -155,7 +155,7 @@ pub struct Start {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Stdin {
     Null,
-    /// The file that is the host's standard input, at its offset [bytes].
+    /// The file that is the host's standard input, at its offset `[bytes]`.
     File {
         path: ByteString,
         offset: u64,
@@ -177,7 +177,7 @@ pub enum Event {
 #[derive(Debug, Serialize)]
 pub struct Exit {
     pub status: Status,
-    /// sent to the ports before this event [bytes]
+    /// sent to the ports before this event `[bytes]`
     pub stdout_bytes: u64,
     pub stderr_bytes: u64,
     /// written by the program (and lost with the guest, unless kept)
@@ -241,7 +241,7 @@ pub enum Step {
 pub struct WrittenFile {
     pub path: ByteString,
     pub kind: FileKind,
-    /// [bytes]
+    /// `[bytes]`
     pub size: u64,
     /// permission bits; those of set-user-ID and set-group-ID stay in the guest
     pub mode: u32,

@@ -31,7 +31,7 @@ const ENABLED: u32 = 1;
 pub struct NodeRanges {
     /// proximity domain, Linux's node number
     pub node: u32,
-    /// (start, length) [bytes], in the table's order
+    /// (start, length) `[bytes]`, in the table's order
     pub ranges: Vec<(u64, u64)>,
 }
 

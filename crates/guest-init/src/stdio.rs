@@ -147,7 +147,7 @@ impl Input {
 pub struct Output {
     pipe: Arc<OwnedFd>,
     thread: JoinHandle<io::Result<()>>,
-    /// what has gone to the port [bytes]
+    /// what has gone to the port `[bytes]`
     sent: Arc<Mutex<u64>>,
 }
 

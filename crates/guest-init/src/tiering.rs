@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::error::{Doing, Error, Result};
 
-/// MAX_SCAN_WINDOW of kernel/sched/fair.c [MB/s].
+/// MAX_SCAN_WINDOW of kernel/sched/fair.c `[MB/s]`.
 const MOST_SCANNED: u32 = 2560;
 const DEBUG: &str = "/sys/kernel/debug";
 /// NUMA_BALANCING_MEMORY_TIERING of include/linux/sched/sysctl.h.
@@ -21,7 +21,7 @@ const MEMORY_TIERING: &str = "2";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tiering {
-    /// between two scans of a program's pages, and before the first [ms]
+    /// between two scans of a program's pages, and before the first `[ms]`
     scan_period_ms: u32,
 }
 

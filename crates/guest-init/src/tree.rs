@@ -33,7 +33,7 @@ const KEEP: &str = "trans=virtio,version=9p2000.L,cache=none,msize=512000";
 pub struct Layer(OwnedFd);
 
 impl Layer {
-    /// What the program wrote; the name of a mount that no path from the new root leads to.
+    /// Files that the program wrote: the name of a mount that no path from the new root leads to.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }

@@ -34,9 +34,9 @@ const MOVERS: [&str; 2] = ["kswapd", "kcompactd"];
 #[derive(Debug, Default, Serialize)]
 pub struct Moved {
     pub pages: BTreeMap<String, u64>,
-    /// in which some or all tasks waited for memory or a disk [us]
+    /// in which some or all tasks waited for memory or a disk `[us]`
     pub stalls_us: BTreeMap<String, u64>,
-    /// in which a kernel's thread that moves pages had a processor [us]
+    /// in which a kernel's thread that moves pages had a processor `[us]`
     pub movers_us: BTreeMap<String, u64>,
 }
 

@@ -26,7 +26,7 @@ pub struct Credits<W> {
     total: u32,
     free: u32,
     waiters: VecDeque<W>,
-    /// requests that found no credit [events]
+    /// requests that found no credit `[events]`
     full_events: u64,
 }
 

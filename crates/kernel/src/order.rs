@@ -13,9 +13,9 @@ use std::cell::Cell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken {
     pub what: &'static str,
-    /// the time that had come [ps]
+    /// the time that had come `[ps]`
     pub had_come_ps: u64,
-    /// the earlier one that came behind it [ps]
+    /// the earlier one that came behind it `[ps]`
     pub came_ps: u64,
     pub count: u64,
 }

@@ -12,11 +12,11 @@ use crate::{Time, order};
 /// When a thing that serves in order is free again.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Server {
-    /// end of the last reservation [ps]
+    /// end of the last reservation `[ps]`
     free_at: Time,
-    /// sum of all reservations [ps], for utilisation
+    /// sum of all reservations `[ps]`, for utilisation
     busy: Time,
-    /// arrival of the last customer [ps], to check the order
+    /// arrival of the last customer `[ps]`, to check the order
     arrived: Time,
 }
 

@@ -52,10 +52,10 @@ impl<W> Waiting for Turns<W> {
 #[derive(Clone, Debug)]
 pub struct Slots<Q> {
     total: u32,
-    /// when each entry whose return is known is free [ps], the earliest first
+    /// when each entry whose return is known is free `[ps]`, the earliest first
     free: VecDeque<Time>,
     waiting: Q,
-    /// requests that found no entry [events]
+    /// requests that found no entry `[events]`
     waits: u64,
 }
 

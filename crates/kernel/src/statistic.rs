@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::Time;
 
-/// What a statistic counts or measures in.
+/// Unit of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -120,7 +120,7 @@ impl Latency {
         self.0.as_ref().map_or(0, |spans| spans.len())
     }
 
-    /// The value below which `share` (0..=1) of the spans lie [ns].
+    /// The value below which `share` (0..=1) of the spans lie `[ns]`.
     #[must_use]
     pub fn quantile_ns(&self, share: f64) -> f64 {
         self.0.as_ref().map_or(0.0, |spans| spans.value_at_quantile(share) as f64 / 1e3)

@@ -1,10 +1,10 @@
-//! What holds for any simulation, whatever is simulated.
+//! Laws that hold for any simulation, whatever is simulated.
 
 use cxlab_kernel::{Credits, EventQueue, Grant, Server, Slab, Stream, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// How far ahead an event is scheduled [ps], at the edges of slots and laps too; or the next one is taken.
+/// How far ahead an event is scheduled `[ps]`, at the edges of slots and laps too; or the next one is taken.
 fn step() -> impl Strategy<Value = Option<u64>> {
     let edges = [0, 1, 511, 512, 513, 1_024, 2_096_640, 2_097_151, 2_097_152, 2_097_153, 4_194_304, 1_000_000_000];
     prop_oneof![

@@ -4,7 +4,7 @@ use cxlab_kernel::statistic::{Group, Unit, Value};
 use cxlab_kernel::{Time, statistics};
 
 statistics! {
-    /// What a wire tells.
+    /// Statistics of a wire.
     struct WireStats {
         flits: Counter [Flits] "68 B flits sent",
         queueing: Span [Nanoseconds] "mean wait for the wire",

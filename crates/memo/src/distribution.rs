@@ -13,7 +13,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Makes the distribution of these latencies [ns].
+    /// Makes the distribution of these latencies `[ns]`.
     #[must_use]
     pub fn of(latencies: &[f64]) -> Distribution {
         let mut picoseconds = Histogram::new(3).expect("three digits are valid");
@@ -23,7 +23,7 @@ impl Distribution {
         Distribution { picoseconds }
     }
 
-    /// [ns]
+    /// `[ns]`
     #[must_use]
     pub fn percentile(&self, percent: f64) -> f64 {
         self.picoseconds.value_at_percentile(percent) as f64 / 1e3

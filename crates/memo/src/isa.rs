@@ -15,7 +15,7 @@ use std::arch::asm;
 use std::arch::x86_64::__cpuid_count;
 use std::fmt;
 
-/// A cache line [B].
+/// A cache line `[B]`.
 pub const LINE: usize = 64;
 
 /// The accesses of one instruction set. For all four:

@@ -1,6 +1,6 @@
 //! The time-stamp counter as a clock: read between fences, calibrated against the kernel's raw monotonic clock.
 //!
-//! Source: Intel SDM vol. 2, RDTSC and LFENCE (ordering); AMD APM vol. 3, the same; CPUID Fn8000_0007 EDX[8] (invariant TSC).
+//! Source: Intel SDM vol. 2, RDTSC and LFENCE (ordering); AMD APM vol. 3, the same; CPUID Fn8000_0007 `EDX[8]` (invariant TSC).
 
 use crate::error::{Error, Result};
 use crate::summary::Summary;
@@ -11,7 +11,7 @@ use std::arch::x86_64::__cpuid;
 use std::ops::Sub;
 use std::time::Duration;
 
-/// A count of the time-stamp counter, as a point or as a span [ticks].
+/// A count of the time-stamp counter, as a point or as a span `[ticks]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Ticks(pub u64);
 
@@ -38,13 +38,13 @@ pub fn now() -> Ticks {
 /// The rate of the counter, and how well it is known.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Tsc {
-    /// Counts a second [Hz], the median of the rounds.
+    /// Counts a second `[Hz]`, the median of the rounds.
     pub hz: f64,
-    /// Largest deviation of a round from the median [parts per million].
+    /// Largest deviation of a round from the median `[parts per million]`.
     pub spread_ppm: f64,
     /// Counts at a constant rate in all power states.
     pub invariant: bool,
-    /// Cost of one read: the median of reads back to back [ticks]. Spans are shortened by it.
+    /// Cost of one read: the median of reads back to back `[ticks]`. Spans are shortened by it.
     #[serde(rename = "read_cost_ticks")]
     pub cost: Ticks,
 }
@@ -72,7 +72,7 @@ impl Tsc {
         (after - before).0 as f64 / (ended - began).as_secs_f64()
     }
 
-    /// From one read to a later one [ns], less the cost of a read.
+    /// From one read to a later one `[ns]`, less the cost of a read.
     #[must_use]
     pub fn between(&self, began: Ticks, ended: Ticks) -> f64 {
         self.nanoseconds(ended - began - self.cost)

@@ -48,8 +48,8 @@ fn sequential_order_is_address_order() {
     assert_eq!(chase.line(), 32);
 }
 
-/// Sattolo's cycles are uniform: over the 6 cycles of 4 places, chi-squared below its 99.9 % quantile for 5 degrees of freedom
-/// (20.52; NIST handbook, table 1.3.6.7.4).
+/// Sattolo's cycles are uniform. Over the 6 cycles of 4 places, chi-squared is below its 99.9 % quantile for 5 degrees of
+/// freedom (20.52; NIST handbook, table 1.3.6.7.4).
 #[test]
 fn random_cycles_are_uniform() {
     let mut random = Stream::new(7, "test");

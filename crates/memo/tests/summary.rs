@@ -5,7 +5,7 @@ use cxlab_memo::summary::{Summary, interval_rank};
 use proptest::prelude::*;
 
 /// Order statistics of the median's 95 % interval. Source: Le Boudec, "Performance Evaluation of Computer and Communication
-/// Systems", table A.1 (n, lower rank), where a row is the narrowest symmetric interval of at least 95 %.
+/// Systems", table A.1 (n, lower rank). A row is the narrowest symmetric interval of at least 95 %.
 #[test]
 fn interval_ranks_of_the_printed_table() {
     for (n, rank) in [(6, 1), (7, 1), (8, 1), (9, 2), (12, 3), (15, 4), (20, 6), (25, 8), (30, 10), (50, 18), (70, 27)]
@@ -18,7 +18,7 @@ fn interval_ranks_of_the_printed_table() {
 }
 
 proptest! {
-    /// By whole numbers: the sum of C(n, i) below the rank is at most 2.5 % of 2^n, and with one term more it is not.
+    /// By whole numbers: the sum of C(n, i) below the rank is at most 2.5 % of 2^n. One term more exceeds it.
     #[test]
     fn interval_rank_is_the_largest_whose_tail_fits(n in 6usize..=100) {
         let rank = interval_rank(n).expect("six samples are enough");
@@ -50,8 +50,8 @@ fn large_samples_use_the_normal_approximation() {
     assert!(exact.abs_diff(approximate) <= 1, "{exact} and {approximate}");
 }
 
-/// Mean 5, sum of squares 32, so s^2 = 32/7; median (4 + 5)/2; |x - 4.5| sorted is .5 .5 .5 .5 .5 2.5 2.5 4.5: MAD 0.5, reach
-/// 2.22, so 2, 7 and 9 are outliers and the rest has mean 4.4, s^2 = 1.2/4.
+/// Mean 5, sum of squares 32, so s^2 = 32/7. Median (4 + 5)/2; |x - 4.5| sorted is .5 .5 .5 .5 .5 2.5 2.5 4.5.
+/// MAD 0.5, reach 2.22, so 2, 7 and 9 are outliers. The rest has mean 4.4, s^2 = 1.2/4.
 #[test]
 fn a_sample_by_hand() {
     let summary = Summary::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).expect("samples");

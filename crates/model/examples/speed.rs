@@ -143,7 +143,7 @@ fn detail(instructions: u64, trace: &str, machine: &str, cores: u16) -> u64 {
     done
 }
 
-/// Of a node in a trace's description.
+/// Ranges of a node in a trace's description.
 fn node_ranges(node: &serde_json::Value) -> Vec<AddressRange> {
     let ranges: Vec<(u64, u64)> = serde_json::from_value(node["ranges"].clone()).expect("pairs");
     let node = node["node"].as_u64().expect("a number") as u16;

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A name stands for a shipped file; a path ending in `.toml` for a file of the user's, beside the one that names it.
-//! What is wrong is named with file, line, key and value, and with what is valid.
+//! An error names file, line, key and value, and says what is valid.
 
 pub mod bounds;
 mod fitted;

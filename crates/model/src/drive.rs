@@ -36,9 +36,9 @@ pub struct DriveSpec {
     pub name: String,
     /// one sentence for people
     pub description: String,
-    /// what the host sees [B]
+    /// what the host sees `[B]`
     pub capacity: Sourced<Bytes>,
-    /// what the drive moves to or from the host [GB/s]
+    /// what the drive moves to or from the host `[GB/s]`
     pub link: Sourced<Bandwidth>,
     /// behind the controller
     pub flash: FlashSpec,
@@ -52,7 +52,7 @@ impl DriveSpec {
     }
 }
 
-/// What happens next in a drive.
+/// The next event of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     /// the host has rung for the command of this number
@@ -69,7 +69,7 @@ pub enum Due {
     Crossed(Tag),
 }
 
-/// What a drive needs around it.
+/// The surroundings of a drive: a clock, and memory.
 pub trait Around {
     /// [`Drive::step`] is called with `due` at `at`.
     fn wake(&mut self, at: Time, due: Due);
@@ -189,13 +189,13 @@ impl Drive {
         &self.stats
     }
 
-    /// What the flash has counted over `elapsed`.
+    /// Statistics of the flash over `elapsed`.
     #[must_use]
     pub fn flash_report(&self, elapsed: Time) -> Vec<Entry> {
         self.flash.report(elapsed)
     }
 
-    /// What was due has come. The lines that memory has anew: no cache has them any more.
+    /// Handles an event that has come due. Returns the lines that memory has anew: no cache has them any more.
     pub fn step<A: Around>(&mut self, now: Time, due: Due, around: &mut A) -> Vec<Hpa> {
         match due {
             Due::Begin(number) => self.begin(now, number, around),
@@ -238,7 +238,7 @@ impl Drive {
         }
     }
 
-    /// What the flash has read goes to memory; what it is to take over comes from there.
+    /// Moves a unit's lines: to memory if the flash has read them, from memory if the flash is to take them over.
     fn move_lines<A: Around>(&mut self, now: Time, tag: Tag, around: &mut A) -> Vec<Hpa> {
         let moving = &mut self.moving[Key::from_index(tag.0)];
         let (lines, of_memory) = match moving.kind {

@@ -1,4 +1,4 @@
-//! What can go wrong, with a stable code, the cause and the next step.
+//! Errors, each with a stable code, the cause and the next step.
 
 use std::path::PathBuf;
 

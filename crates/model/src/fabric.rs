@@ -99,13 +99,13 @@ struct Flight {
     way: WayId,
     /// links that it has passed outwards and not yet back
     links: u8,
-    /// the start of the wait that it is in [ps]
+    /// the start of the wait that it is in `[ps]`
     since: Time,
-    /// when it had its root port entries [ps]
+    /// when it had its root port entries `[ps]`
     admitted: Time,
-    /// when its last flit was in the component that has it [ps]
+    /// when its last flit was in the component that has it `[ps]`
     reached: Time,
-    /// when it had its entry of the device's queue [ps]
+    /// when it had its entry of the device's queue `[ps]`
     issued: Time,
     /// what its response reports
     load: DevLoad,
@@ -192,7 +192,7 @@ impl<M: Media> Fabric<M> {
     }
 }
 
-/// What the components count.
+/// Statistics of the components.
 impl<M> Fabric<M> {
     /// Let counts of all but the media begin here.
     pub fn clear_stats(&mut self) {
@@ -211,7 +211,7 @@ impl<M> Fabric<M> {
         }
     }
 
-    /// What the hop above a link, and the link, have counted.
+    /// Statistics of a link and of the hop above it.
     fn hop_stats(&self, link: &Link, elapsed: Time) -> HopStats {
         let hop = match link.upper {
             Station::Switch(at) => self.switches[usize::from(at)].stats.entries(),

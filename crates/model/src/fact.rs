@@ -1,4 +1,4 @@
-//! What a value of a machine file is: a number with a unit, and the source that it was taken from.
+//! Values of machine files: a number with a unit, and its source.
 //!
 //! Every room above describes itself with these types; `config` assembles what they describe into a machine.
 

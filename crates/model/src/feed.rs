@@ -1,4 +1,4 @@
-//! What a core is fed: instructions, the lines that they touch, and the steps that they come in.
+//! Feeds give a core its instructions, the lines that they touch, and the steps that they come in.
 //!
 //! ```text
 //!   guest, trace (session/) ----\
@@ -52,7 +52,7 @@ impl LineAccess {
         self.address.line()
     }
 
-    /// What store-to-load forwarding compares [8 B, since 0].
+    /// Number of the 8-byte word that store-to-load forwarding compares.
     #[must_use]
     pub fn word(self) -> u64 {
         self.address.get() / 8
@@ -83,7 +83,7 @@ pub trait Feed {
         Ok(None)
     }
 
-    /// What the last step executes, if it executes anything.
+    /// The execution of the last step, if it has one.
     fn execution(&self) -> Execution<'_>;
 
     /// The lines that it touches.
@@ -94,10 +94,10 @@ pub trait Feed {
         0
     }
 
-    /// The answer to a `Sync`: the time at that point [ps].
+    /// The answer to a `Sync`: the time at that point `[ps]`.
     fn answer_sync(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
 
-    /// The answer to a `ClockRead` or a `Settle` [ps].
+    /// The answer to a `ClockRead` or a `Settle` `[ps]`.
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
 
     /// The answer to a `Sample`: the core has come to where this phase begins.
@@ -110,7 +110,7 @@ pub trait Feeds {
     where
         Self: 'a;
 
-    /// What feeds this core.
+    /// The feed of this core.
     fn of(&mut self, core: usize) -> Self::Of<'_>;
 
     fn count(&self) -> usize;

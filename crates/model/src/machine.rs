@@ -47,7 +47,7 @@ pub use timeline::Timeline;
 pub(crate) use event::Event;
 pub(crate) use shared::Shared;
 
-/// What one of a node's ways tells of the time since counting began.
+/// Statistics of one of a node's ways since counting began.
 pub struct PortStats {
     /// root port, links, device
     pub expander: Option<ExpanderStats>,
@@ -94,7 +94,7 @@ pub enum Stop {
     Ended,
 }
 
-/// What to do where a core lacks its next step.
+/// Action of the machine if a core lacks its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lacking {
     /// come back at once and ask for it
@@ -397,7 +397,7 @@ impl Machine {
         self.cores.iter().map(Core::now).max().unwrap_or(Time::ZERO)
     }
 
-    /// What the memory of each node has done, and where its loads spent their time, in the order of the nodes.
+    /// Statistics of each node's memory, and where its loads spent their time, in the order of the nodes.
     pub fn nodes(&self) -> impl Iterator<Item = (&NodeStats, &StageTimes)> {
         self.shared.home.nodes()
     }

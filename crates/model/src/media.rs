@@ -58,7 +58,7 @@ impl MemorySpec {
         }
     }
 
-    /// Bandwidth of all channels' buses [GB/s].
+    /// Bandwidth of all channels' buses `[GB/s]`.
     #[must_use]
     pub fn peak_gb_s(&self) -> f64 {
         match self {
@@ -132,7 +132,7 @@ impl Memory {
         }
     }
 
-    /// Capacity of the parts, without ECC [B]. The coarse model has no parts, and the device gives the capacity of
+    /// Capacity of the parts, without ECC `[B]`. The coarse model has no parts, and the device gives the capacity of
     /// flash.
     #[must_use]
     pub fn capacity(&self) -> Option<Bytes> {
@@ -142,7 +142,7 @@ impl Memory {
         }
     }
 
-    /// Statistics of each channel over `elapsed` [ns], the time since the start. [`Memory::flash_report`] has those of
+    /// Statistics of each channel over `elapsed` `[ns]`, the time since the start. [`Memory::flash_report`] has those of
     /// flash.
     #[must_use]
     pub fn stats(&self, elapsed: Time) -> Vec<ChannelStats> {

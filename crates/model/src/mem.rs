@@ -24,7 +24,7 @@ pub enum AccessKind {
     Write,
 }
 
-/// What a driver knows an access by; opaque to the component. Tags are small and used again.
+/// Number by which a driver knows an access. Components do not read it. Tags are small and used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u32);
 
@@ -58,7 +58,7 @@ pub enum Owner {
     Log(Tag),
 }
 
-/// What a component has asked to be woken for; given back to it as it was.
+/// The event that a component has asked to be woken for. The driver gives it back as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// an access has come through to the next step of its way out
@@ -73,7 +73,7 @@ pub enum Wake {
     Channel(u32),
 }
 
-/// What a component asks of whoever drives it; `W` is what it is woken with.
+/// Services that a component asks of its driver. `W` is the event that it is woken with.
 pub trait Driver<W = Wake> {
     /// Wake the component with `wake` at `at`, which has not passed.
     fn wake(&mut self, at: Time, wake: W);
@@ -86,7 +86,7 @@ pub trait Driver<W = Wake> {
     fn done(&mut self, at: Time, tag: Tag);
 }
 
-/// What stores lines.
+/// A memory that stores lines.
 pub trait Media {
     /// Take `access` in. Always accepts; `now` never goes back from one call to the next.
     fn arrive<D: Driver>(&mut self, now: Time, access: Access, driver: &mut D);

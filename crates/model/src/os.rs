@@ -54,7 +54,7 @@ use page_table::PageTable;
 use policy::Tiering;
 use swap::Ssd;
 
-/// What all cores share of the operating system.
+/// State of the operating system that all cores share.
 pub struct Os {
     costs: CostSpec,
     table: PageTable,
@@ -65,7 +65,7 @@ pub struct Os {
     processes: Vec<Process>,
     /// the process that each core runs; none: kswapd
     runs: Vec<Option<usize>>,
-    /// interrupt handling that a core has still to do [time]
+    /// interrupt handling that a core has still to do
     interrupts: Vec<Time>,
     /// the fast tier and the slow one, if there is one
     tiers: (NodeId, Option<NodeId>),

@@ -28,7 +28,7 @@ use crate::machine::Machine;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     pub machine: String,
-    /// simulated time of the regions of detail [s]
+    /// simulated time of the regions of detail `[s]`
     pub simulated_seconds: f64,
     pub instructions: Instructions,
     /// instructions for each core cycle in which the cores were busy
@@ -57,7 +57,7 @@ pub struct TimeShares {
     pub io_s: f64,
 }
 
-/// What a node's memory did.
+/// Summary of a node's memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSummary {
     /// lines read for loads
@@ -74,13 +74,13 @@ pub struct NodeSummary {
     pub stages_ns: IndexMap<String, f64>,
     pub read_bytes: u64,
     pub write_bytes: u64,
-    /// read and written, over the simulated time [10^6 B/s]
+    /// read and written, over the simulated time `[10^6 B/s]`
     pub bandwidth_mb_s: f64,
     /// the type-3 devices that the node's memory is on, in the order of the region
     pub devices: Vec<DeviceSummary>,
 }
 
-/// What reached one type-3 device.
+/// Requests that reached one type-3 device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceSummary {
     /// M2S Req
@@ -89,7 +89,7 @@ pub struct DeviceSummary {
     pub writes: u64,
 }
 
-/// What happened in the cores, and where lines were found.
+/// Events in the cores, and the places where lines were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreSummary {
     pub l1_hits: u64,

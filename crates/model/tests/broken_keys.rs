@@ -15,7 +15,7 @@ use cxlab_model::{MachineSpec, ModelError};
 /// One in so many ways to break a key is tried in a default run.
 const TURNS: usize = 8;
 
-/// What a file is loaded by: a machine that uses it.
+/// Loads a file of any kind, through a machine that uses it.
 fn load(folder: &Path, kind: Kind, text: &str) -> Result<(), ModelError> {
     std::fs::write(folder.join("part.toml"), text).unwrap();
     let machine = match kind {
@@ -35,7 +35,7 @@ fn load(folder: &Path, kind: Kind, text: &str) -> Result<(), ModelError> {
     MachineSpec::load(file.to_str().unwrap()).map(drop)
 }
 
-/// What a file may become.
+/// The end of loading a changed file.
 enum Wanted {
     /// no machine can be like this
     Refused,

@@ -21,7 +21,7 @@ use support::{GIB, Script};
 const CORES: u16 = 4;
 const LINE: Hpa = Hpa::new(0x4000);
 
-/// What may happen next to the one line.
+/// The next event of the one line.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Ask(u16, Ask),
@@ -242,8 +242,8 @@ fn flat_machine(cores: u16) -> (Machine, MachineSpec) {
 
 #[test]
 fn a_changed_line_comes_from_the_other_core_in_the_sum_of_its_stages() {
-    // To the home agent, from there to the owner, its L2 looked up, and from the owner to the asker: whatever memory the
-    // line is of, CXL or DDR.
+    // To the home agent, from there to the owner, its L2 looked up, and from the owner to the asker. The line may be of CXL
+    // memory or of DDR.
     for base in [0, GIB] {
         let (mut machine, spec) = flat_machine(2);
         let (mut writer, mut reader) = (Script::default(), Script::default());
@@ -296,8 +296,8 @@ fn a_line_goes_to_and_fro_between_two_writers() {
     machine.run(&mut feeds, |_| Ok(())).unwrap();
     let end = feeds.iter().map(|script| script.clock_answers[0]).max().unwrap();
     let trip = (*spec.host.mesh.to_home + spec.host.from_home() * 2).as_ns() + 15.0 / 3.8;
-    // A core that has the line may store several times before it is asked; never can both have it, so the stores that
-    // missed are served one after the other: at least a way from the home agent to the core each.
+    // A core that has the line may store several times before it is asked. Never can both have the line, so the stores that
+    // missed are served one after the other. Each takes at least a way from the home agent to the core.
     let misses: u64 = machine.cores().iter().map(|core| core.stats.misses.get()).sum();
     assert!(misses > TURNS / 2, "{misses}");
     let least = misses as f64 * (trip - spec.host.mesh.to_home.as_ns());

@@ -36,13 +36,13 @@ fn about(found: Option<f64>, wanted: f64) -> bool {
     found.is_some_and(|found| (found / wanted - 1.0).abs() < 0.023)
 }
 
-/// What these chases save by their physical addresses: the second TLB, 7 cycles at 3.8 GHz.
+/// Time that these chases save by their physical addresses: the second TLB, 7 cycles at 3.8 GHz.
 const SECOND_TLB_NS: f64 = 7.0 / 3.8;
 const DRAM_NS: f64 = 130.0 - SECOND_TLB_NS;
 const CXL_NS: f64 = 284.0 - SECOND_TLB_NS;
 
-/// 130 ns load to use, of which 33 ns lie before and behind the home agent (8468v: the LLC's latency); one instruction a load;
-/// the time-stamp counter runs at 2.4 GHz.
+/// A load takes 130 ns to use, of which 33 ns lie before and behind the home agent (8468v: the LLC's latency). A load is one
+/// instruction. The time-stamp counter runs at 2.4 GHz.
 #[test]
 fn a_chase_in_dram_is_counted_as_silicon_counts_it() {
     let samples = readings("8468v-asic", &[0]);

@@ -18,7 +18,7 @@ fn stack(machine: &Machine) -> TimeStack {
     machine.cores()[0].time_stack(machine.now())
 }
 
-/// All that is charged to lines of the CXL node [ns].
+/// All that is charged to lines of the CXL node `[ns]`.
 fn on_cxl(stack: &TimeStack) -> f64 {
     Stage::ALL.iter().map(|stage| stack.of_node(Mode::User, CXL, *stage)).sum::<Time>().as_ns()
 }
@@ -58,8 +58,8 @@ fn a_chain_of_additions_is_execution() {
 
 #[test]
 fn independent_loads_wait_for_fill_buffers_as_littles_law_says() {
-    // The load queue has 192 loads and 16 of them a fill buffer: each waits 176 / 192 of its time for its buffer, and a
-    // little less, because some that have come back wait in the queue for older ones.
+    // The load queue has 192 loads, and 16 of them a fill buffer. So each waits 176 / 192 of its time for its buffer. The share
+    // is a little less, because some that have come back wait in the queue for older ones.
     let (machine, _) = run("8468v-asic", |script| {
         for address in shuffled(GIB, GIB, 20_000) {
             script.independent_load(address);
@@ -119,7 +119,7 @@ fn idle_time_and_devices_are_neither_user_nor_kernel() {
     assert!(stack.busy() < Time::from_ns(10), "{}", stack.busy());
 }
 
-/// What a random program may do next.
+/// The next action of a random program.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Add,

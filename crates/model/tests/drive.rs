@@ -14,7 +14,7 @@ use cxlab_model::mem::{AccessKind, Tag};
 use cxlab_model::{Machine, MachineSpec};
 use support::{GIB, Script};
 
-/// What a line takes to memory or from there in these tests.
+/// Time that a line takes to memory or from there in these tests.
 const MEMORY: Time = Time::from_ns(100);
 
 fn spec() -> DriveSpec {
@@ -66,7 +66,7 @@ fn read(unit: u64) -> Command {
     pages(AccessKind::Read, unit, 1)
 }
 
-/// Of a unit: in the cells, on the bus of its channel, on the link, in the controller.
+/// Times of a unit: in the cells, on the bus of its channel, on the link, in the controller.
 fn parts(spec: &DriveSpec) -> [Time; 4] {
     let (part, unit) = (spec.flash.part.part(), Bytes::new(UNIT_BYTES));
     [*part.read, unit / *part.bus, unit / *spec.link, *spec.flash.controller_latency]

@@ -1,4 +1,4 @@
-//! What one load costs: the figures of the papers and of the host file, and the sum of the stages.
+//! Latency of one load: the figures of the papers and of the host file, and the sum of the stages.
 
 mod support;
 
@@ -13,7 +13,7 @@ use cxlab_model::summary::Summary;
 use cxlab_model::translation::{AddressSpace, PageSize};
 use support::{GIB, Script, load, machine_of, run, run_on, shuffled};
 
-/// Mean time of a load of a random chase over lines that no cache holds, on pages of 2 MiB [ns].
+/// Mean time of a load of a random chase over lines that no cache holds, on pages of 2 MiB `[ns]`.
 fn chase_ns(machine: &str, base: u64) -> f64 {
     const COUNT: u64 = 20_000;
     let frames = AddressSpace::frames((0..256).map(|frame| base + (frame << 21)));

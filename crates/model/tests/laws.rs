@@ -1,4 +1,4 @@
-//! What no machine can do, and what every machine must.
+//! Laws that every machine obeys.
 
 mod support;
 
@@ -12,8 +12,8 @@ use support::{GIB, Script, run, shuffled};
 
 #[test]
 fn independent_loads_overlap_as_far_as_the_fill_buffers_allow() {
-    // Little's law: lines in flight = throughput x latency. 16 fill buffers are never exceeded and, with
-    // nothing else in the way (1 channel of 38.4 GB/s could do 16 x 64 B / 130 ns = 7.9 GB/s), they are filled.
+    // Little's law: lines in flight = throughput x latency. 16 fill buffers are never exceeded. They are filled, because
+    // nothing else is in the way: 1 channel of 38.4 GB/s could do 16 x 64 B / 130 ns = 7.9 GB/s.
     const COUNT: u64 = 20_000;
     let spec = MachineSpec::load("8468v-asic").unwrap();
     let buffers = f64::from(*spec.host.core.fill_buffers);
@@ -176,8 +176,8 @@ fn a_branch_behind_a_miss_that_was_not_guessed_waits_for_it() {
         });
         times[1] - times[0]
     };
-    // 400 additions are 105.3 ns: behind the load and the refill of 4.5 ns; or beside the load, and then only
-    // retired behind it, eight a cycle, in 13.2 ns.
+    // 400 additions are 105.3 ns, behind the load and the refill of 4.5 ns. Or they are beside the load, and then only
+    // retire behind it, eight a cycle, in 13.2 ns.
     let difference = (time(false) - time(true)).as_ns();
     assert!((95.0..98.0).contains(&difference), "{difference} ns");
 }
@@ -223,8 +223,8 @@ fn a_sum_kept_in_memory_pays_the_forwarding_every_time() {
 
 #[test]
 fn a_store_waits_for_its_line_longer_than_its_row_lives() {
-    // The store to CXL memory is committed at once and waits 284 ns for its line; by then more instructions
-    // than the window has rows (1,024) have gone by, and a load takes its data from the queue all the same.
+    // The store to CXL memory is committed at once and waits 284 ns for its line. By then more instructions
+    // than the window has rows (1,024) have gone by. A load takes its data from the queue all the same.
     let (_, times) = run("8468v-asic", |script| {
         script.store(GIB);
         for _ in 0..1_500 {
@@ -323,7 +323,7 @@ fn a_series_loses_nothing_but_resolution() {
     let (times, loads) = (column("time_s"), column("dram_loads"));
     assert!(times.is_sorted() && times.len() > 1_000 && times.len() <= 2_048, "{} rows", times.len());
     let counted: f64 = loads.iter().sum();
-    // At the end the load queue's 192 are under way, and the last interval of 20 us, 154 loads of 130 ns, is no row yet.
+    // At the end the load queue's 192 are under way. The last interval of 20 us, 154 loads of 130 ns, is no row yet.
     assert!((300_000.0 - 192.0 - 155.0..=300_000.0).contains(&counted), "{counted}");
     assert_eq!(column("dram_read_bytes").iter().sum::<f64>(), 64.0 * counted);
     assert_eq!(column("cxl_loads").iter().sum::<f64>(), 0.0);

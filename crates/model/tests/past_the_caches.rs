@@ -1,4 +1,4 @@
-//! What goes past the caches or steers them: non-temporal stores, flushes, prefetch instructions, fences, locks.
+//! Instructions that go past the caches or steer them: non-temporal stores, flushes, prefetch instructions, fences, locks.
 //! Expected values are counts of bytes and sums of the host file's latencies.
 
 mod support;

@@ -1,4 +1,4 @@
-//! What prefetchers bring, and what bounds them.
+//! Prefetchers bring lines within bounds.
 
 mod support;
 
@@ -77,8 +77,8 @@ fn a_stream_keeps_the_fill_buffers_and_twenty_lines_ahead_of_them_busy_and_no_mo
 
 #[test]
 fn a_line_in_the_superqueue_keeps_a_prefetch_out_and_a_victim_of_l2_is_one() {
-    // 20 entries: a stream that brings victims, clean ones, gets 20 lines in 284 ns and twice the LLC's 33 ns, one that does not
-    // in 284 ns. L2 has 32,768 lines, so the first pass of COUNT has no victims and the third has.
+    // There are 20 entries. A stream without victims gets 20 lines in 284 ns. A stream that brings victims, clean ones, gets them
+    // in 284 ns and twice the LLC's 33 ns. L2 has 32,768 lines, so the first pass of COUNT has no victims and the third has.
     let mut spec = MachineSpec::load("8468v-asic").unwrap();
     spec.host.prefetch.enabled = Sourced::new(true, "the test");
     spec.host.prefetch.superqueue = Sourced::new(20, "the test");

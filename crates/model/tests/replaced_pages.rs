@@ -21,7 +21,7 @@ const LIVE: u32 = 1000;
 const LOAD: &[u8] = &[0x48, 0x8b, 0x00];
 /// A page is touched again this many pages after it was mapped, and once more when it is about to be replaced.
 const AGAIN: u32 = 10;
-/// What the machine may keep beside the live pages: two batches of replaced ones, and what is read ahead.
+/// Pages that the machine may keep beside the live ones: two batches of replaced ones, and what is read ahead.
 const SLACK: usize = 3 * 4096;
 
 /// A stream that is made as it is read: each turn maps a page in the place of an old one, and loads through it.

@@ -49,8 +49,8 @@ fn hits(policy: Replacement) -> u64 {
 
 #[test]
 fn ship_knows_the_scan_of_l2_from_the_loop_by_its_instruction() {
-    // The second use hits L2. The third does if the scan has not pushed the lines out: 1000 lines through 16 ways leave
-    // nothing under LRU, nor under SRRIP, where lines in use age three times in as many fills as there are other ways.
+    // The second use hits L2. The third does if the scan has not pushed the lines out. 1000 lines through 16 ways leave nothing
+    // under LRU, nor under SRRIP. There, lines in use age three times in as many fills as there are other ways.
     assert_eq!(hits(Replacement::Lru), LINES);
     assert_eq!(hits(Replacement::Srrip), LINES);
     assert_eq!(hits(Replacement::Ship), 2 * LINES);

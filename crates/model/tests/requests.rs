@@ -100,8 +100,8 @@ fn a_hit_of_the_llc_holds_its_entry_until_the_core_has_the_line() {
 
 #[test]
 fn a_victim_of_l2_holds_an_entry_of_its_slice_until_it_is_pulled() {
-    // 17 lines of one set of L2 (2 MiB, 16 ways: CXL-DMSim table I): the last one, a hit of the LLC, has the first leave. Another
-    // hit, which needs the last line's data, is at its slice before the slice has the victim: one round trip and the way to the
+    // 17 lines of one set of L2 (2 MiB, 16 ways: CXL-DMSim table I). The last one, a hit of the LLC, has the first leave. Another
+    // hit needs the last line's data, and is at its slice before the slice has the victim. One round trip and the way to the
     // core are left of two round trips. Of another slice it would not wait.
     const SET: u64 = (2 << 20) / 16;
     let next = GIB / 2;
@@ -132,7 +132,7 @@ fn a_victim_of_l2_holds_an_entry_of_its_slice_until_it_is_pulled() {
 #[test]
 fn a_core_with_one_request_does_not_wait_behind_all_of_another_core() {
     // One entry, and hits of the LLC, which hold it for a way to the core each. The first core has ten waiting when the second
-    // one asks for the same slice's entry: it is held by one, and one more is ahead.
+    // one asks for the same slice's entry. One holds the entry, and one more is ahead.
     const FIRST: usize = 12;
     let slice = slice_of(0);
     let same: Vec<u64> = lines(0, |other| other == slice).take(FIRST + 1).collect();

@@ -1,4 +1,4 @@
-//! What each shipped machine resolves to, value by value: `tests/resolved.txt` holds it.
+//! Shipped machines resolve to these values: `tests/resolved.txt` holds each of them.
 //!
 //! A fact stands in one file and goes into many machines: this test shows which machines a change of it moves. Where the
 //! change is meant, write the file anew: `CXLAB_WRITE_RESOLVED=1 cargo test -p cxlab-model --test resolved`.

@@ -1,4 +1,4 @@
-//! What a guest's stream tells of a sampled run, record by record.
+//! Streams of a guest, record by record, tell of a sampled run.
 
 mod support;
 
@@ -62,7 +62,7 @@ fn machine_of_two() -> Machine {
     Machine::new(quiet("8468v-asic"), 2, &ranges).unwrap()
 }
 
-/// What the model makes of it.
+/// Summary of the model for a stream.
 fn sampled(told: Told) -> Summary {
     let mut machine = machine("8468v-asic");
     let mut guest = Guest::new(told.stream(), 1);
@@ -105,8 +105,8 @@ fn a_run_that_breaks_off_has_the_time_of_all_that_was_executed() {
     assert!((summary.simulated_seconds / wanted - 1.0).abs() < 0.01, "{} s, {wanted} s", summary.simulated_seconds);
 }
 
-/// Windows of 1,000 instructions one behind the other, in turn of adds that wait for each other and of moves that do not;
-/// at their end some are kept.
+/// Windows of 1,000 instructions one behind the other. Windows of adds that wait for each other take turns with windows of
+/// moves that do not. At their end some are kept.
 fn thinned(keep: Keep) -> Summary {
     let mut told = Told::default();
     told.define(0, 0x40_0000, &[0x48, 0x01, 0xdb].repeat(10));

@@ -16,7 +16,7 @@ use cxlab_model::{Machine, MachineSpec};
 use proptest::prelude::*;
 use support::{GIB, Script, load, machine};
 
-/// Of the host of `8468v-asic`: a cycle at 3.8 GHz, L1, L2 and second TLB in cycles.
+/// Figures of the host of `8468v-asic`: a cycle at 3.8 GHz, L1, L2 and second TLB in cycles.
 const GHZ: f64 = 3.8;
 const L1: f64 = 5.0;
 const L2: f64 = 15.0;
@@ -61,7 +61,7 @@ impl Ran {
 
 const CHASE: &[u8] = &[0x48, 0x8b, 0x00]; // mov rax, [rax]
 
-/// Mean time of a load of a chase in the second of two equal rounds [cycles], and walks in all.
+/// Mean time of a load of a chase in the second of two equal rounds `[cycles]`, and walks in all.
 fn second_round(size: PageSize, order: impl Fn(u64) -> u64, count: u64) -> (f64, u64) {
     let ran = run(size, |script, through| {
         for _ in 0..2 {
@@ -97,7 +97,7 @@ fn pages_within_the_second_tlb_cost_its_latency() {
 
 #[test]
 fn pages_beyond_both_tlbs_cost_the_read_of_their_entry() {
-    // 16,384 pages, eight times what the second TLB holds, and 2,048 lines of PTEs: a line is read again after 2,048 others
+    // 16,384 pages are eight times what the second TLB holds, and 2,048 lines of PTEs. A line is read again after 2,048 others
     // and as many lines of data, so that it is in L2, not in L1. Their 32 page-directory entries are known.
     let order = |step: u64| {
         let page = step % 2048 * 8 + step / 2048;
@@ -121,7 +121,7 @@ fn a_first_touch_reads_every_level_from_memory_and_says_so() {
         script.instruction(CHASE, &[through(1 << 20)]);
     });
     let walk_ns = ran.machine.cores()[0].translation_stats().walk_latency.mean_ns();
-    // Four entries, each a load of its own that no cache has; tables that lie together may find their row open, which
+    // Each of the four entries is a load of its own that no cache has. Tables that lie together may find their row open, which
     // saves tRCD (16.67 ns, JESD79-5 at 4800).
     let (read, trcd) = (alone.times[0], 16.67);
     let least = 4.0 * read.as_ns() - 3.0 * trcd - 0.5;
@@ -259,7 +259,7 @@ fn statistics_of_translation_are_in_the_tree() {
     assert!(translation.statistics.iter().any(|entry| entry.name == "walks"));
 }
 
-/// What an array is told, against lists in the order of use.
+/// An order to an array, against lists in the order of use.
 #[derive(Clone, Copy, Debug)]
 enum Told {
     Touch { number: u64, large: bool },

@@ -13,7 +13,7 @@ use cxlab_model::{Machine, MachineSpec, ModelError};
 /// The files that declare the model's errors: the attribute of each variant is its text.
 const ERRORS: [&str; 2] = [include_str!("../../model/src/error.rs"), include_str!("../../access/src/trace.rs")];
 
-/// What a core's time is charged to beside stages: name and description.
+/// Causes that a core's time is charged to beside stages: name and description.
 pub fn causes() -> Vec<(&'static str, &'static str)> {
     Cause::ALL.iter().map(|cause| (cause.name(), cause.description())).collect()
 }

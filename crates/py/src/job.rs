@@ -28,7 +28,7 @@ use crate::so_far::{ProgressPipe, SoFar, Told};
 /// Between two partial summaries.
 const PARTIAL_EVERY: Duration = Duration::from_secs(1);
 
-/// What the supervisor asks for.
+/// Job of the model, as the supervisor asks for it.
 #[derive(Deserialize, JsonSchema)]
 pub struct LiveJob {
     /// descriptor of the ring, inherited
@@ -109,7 +109,7 @@ impl Output {
     }
 }
 
-/// What a timeline shows, and where it is written.
+/// Window of a timeline, and the file that it is written to.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "TimelineJob")]
 pub struct Window {
@@ -138,7 +138,7 @@ pub struct NodeRanges {
     ranges: Vec<(u64, u64)>,
 }
 
-/// What a trace says of the run that it was recorded from.
+/// Facts in a trace about the run that it was recorded from.
 #[derive(Deserialize, Serialize, JsonSchema)]
 pub struct Recorded {
     machine: String,
@@ -173,7 +173,7 @@ pub struct ReplayJob {
     check: bool,
 }
 
-/// What the model says of a run.
+/// Result of a run.
 #[derive(Serialize, JsonSchema)]
 pub struct RunResult {
     #[serde(flatten)]

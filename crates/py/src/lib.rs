@@ -85,7 +85,7 @@ fn stages() -> Vec<(&'static str, &'static str, &'static str)> {
     Stage::ALL.iter().map(|stage| (stage.name(), stage.place().name(), stage.description())).collect()
 }
 
-/// What a core's time is charged to beside stages: (name, what the core does then).
+/// Causes that a core's time is charged to beside stages: (name, what the core does then).
 #[pyfunction]
 fn causes() -> Vec<(&'static str, &'static str)> {
     explained::causes()
@@ -109,7 +109,7 @@ fn ring_bytes() -> usize {
     cxlab_access::Ring::bytes(cxlab_access::ring::CAPACITY)
 }
 
-/// The guest's time as its plugin last showed it in the ring of this descriptor [ps].
+/// The guest's time as its plugin last showed it in the ring of this descriptor `[ps]`.
 #[pyfunction]
 fn ring_time_ps(ring: i32) -> std::io::Result<u64> {
     // SAFETY: the caller's descriptor stays open during the call.

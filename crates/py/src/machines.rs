@@ -35,7 +35,7 @@ pub struct HostFigures {
     source: String,
 }
 
-/// What a processor says of itself, and of its caches and TLBs.
+/// Identity of a processor, with its caches and TLBs.
 #[derive(Serialize, JsonSchema)]
 pub struct ProcessorFigures {
     /// intel or amd
@@ -73,7 +73,7 @@ pub struct TlbFigures {
     large_ways: u32,
 }
 
-/// What a node's memory is on.
+/// Kind of a node's memory.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
@@ -91,7 +91,7 @@ pub struct NodeFigures {
     kind: NodeKind,
     /// load to use, without load
     latency_ns: f64,
-    /// peak of reads [10^9 B/s]
+    /// peak of reads `[10^9 B/s]`
     bandwidth_gb_s: f64,
     /// of the latency
     source: String,

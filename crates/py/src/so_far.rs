@@ -12,7 +12,7 @@ use cxlab_model::summary::{Instructions, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a run has done so far.
+/// Progress of a run.
 #[derive(Serialize, JsonSchema)]
 pub struct SoFar {
     /// executed, with and without time
@@ -20,7 +20,7 @@ pub struct SoFar {
     /// windows stand for the whole
     sampled: bool,
     /// of a sampled run as its windows tell it; absent if instructions were executed without time and no window tells of
-    /// them [s]
+    /// them `[s]`
     #[serde(skip_serializing_if = "Option::is_none")]
     simulated_seconds: Option<f64>,
     /// how much of the trace was read, 0 to 1; absent of a live guest, whose end nobody knows
@@ -48,7 +48,7 @@ impl SoFar {
 pub struct ProgressPipe {
     /// descriptor of a pipe, inherited, for lines of `SoFar`; it never blocks
     fd: i32,
-    /// between two lines [ms of the host]
+    /// between two lines `[ms of the host]`
     every_ms: u32,
 }
 

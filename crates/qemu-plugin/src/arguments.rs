@@ -57,9 +57,9 @@ pub enum Idle {
 /// When a run ends before its program does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// after so much simulated time [ps]
+    /// after so much simulated time `[ps]`
     pub until_ps: Option<u64>,
-    /// when no program has executed an instruction for so long [ps]
+    /// when no program has executed an instruction for so long `[ps]`
     pub until_idle_ps: Option<u64>,
     /// number of the serial port that brings the supervisor's request to stop the program
     pub control: Option<u16>,
@@ -74,7 +74,7 @@ pub enum Boot {
     Save,
     /// it boots, runs its program, and stands still at the program's checkpoint for its state to be saved
     Checkpoint,
-    /// its state was saved at this time [ps]
+    /// its state was saved at this time `[ps]`
     Saved(u64),
 }
 
@@ -107,18 +107,18 @@ pub struct Arguments {
     /// descriptor of a pipe whose writing end only the model has, inherited
     pub model: RawFd,
     pub detail: Detail,
-    /// frequency of the guest's time-stamp counter [Hz]
+    /// frequency of the guest's time-stamp counter `[Hz]`
     pub tsc_hz: u64,
-    /// time that an instruction takes where there is no detail [ps]
+    /// time that an instruction takes where there is no detail `[ps]`
     pub step_ps: u64,
     pub idle: Idle,
     /// CXL windows of the machine, each with a memory backend `window<n>`, `persistent<n>` or both
     pub windows: u32,
-    /// poisoned lines: window, and how far into it [bytes]
+    /// poisoned lines: window, and how far into it `[bytes]`
     pub poison: Vec<(u32, u64)>,
     /// vCPUs, 1 to 64
     pub vcpus: usize,
-    /// how far a vCPU may be ahead of the one that is most behind [ps]
+    /// how far a vCPU may be ahead of the one that is most behind `[ps]`
     pub skew_ps: u64,
     /// which instructions of a region are followed in detail, if not all
     pub sample: Option<Schedule>,

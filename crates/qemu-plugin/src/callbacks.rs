@@ -207,7 +207,7 @@ pub unsafe extern "C" fn on_notify(_vcpu: u32, info: api::MemoryInfo, address: u
     }
 }
 
-/// A device was stored to: how long it takes to serve what that asks for [ps].
+/// A device was stored to: how long it takes to serve what that asks for `[ps]`.
 fn serve(info: api::MemoryInfo, address: u64) -> u64 {
     if is_interrupt_controller(info, address) {
         return 0;

@@ -27,10 +27,10 @@ use crate::{disk, mode, progress, qemu, turns};
 const PS_PER_NS: u64 = 1000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
-/// Delay of the main loop's clock. The loop sleeps for at least so long, unless something else wakes it [ps].
+/// Delay of the main loop's clock. The loop sleeps for at least so long, unless something else wakes it `[ps]`.
 const MAIN_LOOP_BEHIND: u64 = PS_PER_SECOND as u64;
 
-/// Time of PAUSE without detail [ps]. It is long, because PAUSE costs QEMU much. With 37 ns each, a boot of 16 vCPUs
+/// Time of PAUSE without detail `[ps]`. It is long, because PAUSE costs QEMU much. With 37 ns each, a boot of 16 vCPUs
 /// took 36.2 s of the host's time, most of it to go round halted vCPUs. With this value it took 10.7 s (`cxlab run
 /// --detail off --cpus 16 -- cat /proc/uptime`).
 const PAUSE_PS: u64 = 1_000_000;
@@ -53,17 +53,17 @@ unsafe impl Send for Spec {}
 unsafe impl Sync for Spec {}
 
 static SPEC: OnceLock<Spec> = OnceLock::new();
-/// time that does not come from counting instructions [ps]
+/// time that does not come from counting instructions `[ps]`
 static BASE: AtomicU64 = AtomicU64::new(0);
-/// the latest time that anybody was shown [ps]
+/// the latest time that anybody was shown `[ps]`
 static SHOWN: AtomicU64 = AtomicU64::new(0);
 /// whether the machine's state is saved or loaded: the main loop is shown the true time
 static STATE_MOVES: AtomicBool = AtomicBool::new(false);
-/// timers due until then have been run [ps]
+/// timers due until then have been run `[ps]`
 static RUN_UNTIL: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// the commit time of the clock read that this thread is about to execute [ps]
+    /// the commit time of the clock read that this thread is about to execute `[ps]`
     static CLOCK_READ: Cell<Option<u64>> = const { Cell::new(None) };
     /// whether this is the thread of QEMU's main loop
     static MAIN_LOOP: bool = is_main_loop();
@@ -110,7 +110,7 @@ pub fn restart_looks() {
     }
 }
 
-/// Now, as every reader sees it [ps].
+/// Now, as every reader sees it `[ps]`.
 pub fn now_ps() -> u64 {
     let base = BASE.load(Acquire);
     let counted = if mode::tells() {
@@ -162,7 +162,7 @@ pub fn take_clock_read() -> Option<u64> {
     CLOCK_READ.with(Cell::take)
 }
 
-/// Rate of the time-stamp counter [Hz].
+/// Rate of the time-stamp counter `[Hz]`.
 pub fn tsc_hz() -> u64 {
     spec().tsc_hz
 }
@@ -218,7 +218,7 @@ pub fn run_due_timers(vcpu: usize) {
     }
 }
 
-/// QEMU: what the virtual clock reads [ns].
+/// QEMU: what the virtual clock reads `[ns]`.
 pub unsafe extern "C" fn virtual_clock() -> i64 {
     let of_main_loop = || RUN_UNTIL.load(Acquire).saturating_sub(MAIN_LOOP_BEHIND);
     let is_behind = MAIN_LOOP.with(|is| *is) && !STATE_MOVES.load(Acquire);
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn virtual_clock() -> i64 {
     (ps / PS_PER_NS) as i64
 }
 
-/// QEMU: set the virtual clock [ns].
+/// QEMU: set the virtual clock `[ns]`.
 pub unsafe extern "C" fn set_virtual_clock(ns: i64) {
     let wanted = u64::try_from(ns).unwrap_or(0) * PS_PER_NS;
     skip(wanted.saturating_sub(now_ps()));

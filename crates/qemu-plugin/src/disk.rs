@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_micros(20);
 pub struct Asked {
     pub number: u32,
     pub direction: Direction,
-    /// where on the disk [bytes]
+    /// where on the disk `[bytes]`
     pub from: u64,
     /// where in memory
     pub segments: Vec<Segment>,

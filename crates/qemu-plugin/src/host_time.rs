@@ -17,7 +17,7 @@ use crate::{imports, series};
 
 /// Time that one call takes. So QEMU's window of 100 ms is a number of flushes.
 const CALL_MICROSECONDS: i64 = 1000;
-/// Later than any host's time [s], so that a window that has begun by the host's time is over.
+/// Later than any host's time `[s]`, so that a window that has begun by the host's time is over.
 const BEGIN_SECONDS: i64 = 1 << 33;
 const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 

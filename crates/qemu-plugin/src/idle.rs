@@ -24,7 +24,7 @@ static PACE: AtomicBool = AtomicBool::new(false);
 
 /// Time between two looks for what only the host can bring: a request's answer, a key.
 const PAUSE: Duration = Duration::from_micros(20);
-/// Longest time that a drive may take if no timer is set: far longer than it does [ps].
+/// Longest time that a drive may take if no timer is set: far longer than it does `[ps]`.
 const LONGEST_REST_PS: u64 = 1_000_000_000_000;
 const LONG_PAUSE: Duration = Duration::from_millis(1);
 

@@ -6,7 +6,7 @@
 //!          --> walk of the guest's page tables (CR3, physical memory) --> Page record, new id
 //! ```
 //!
-//! What the guest invalidates is looked up anew and keeps its id if it is mapped as before. The upper half of the
+//! A page that the guest invalidates is looked up anew. It keeps its id if it is mapped as before. The upper half of the
 //! address space is taken to be the same in all spaces, as Linux has it. If the frame of an access differs, the page
 //! is looked up anew in any case. The table keeps [`MOST_TOLD`] pages: memory does not grow with the pages that a
 //! guest has ever mapped, neither here nor in the model. Not told: access rights, accessed and dirty bits. Source:

@@ -70,9 +70,9 @@ static OPERATIONS: Operations = Operations {
 
 /// A page with a poisoned line.
 struct Page {
-    /// where the guest sees it [host physical address]
+    /// where the guest sees it `[host physical address]`
     base: u64,
-    /// the poisoned line in it [bytes]
+    /// the poisoned line in it `[bytes]`
     line: u64,
     /// the memory below
     memory: *mut u8,

@@ -21,7 +21,7 @@ const ALL_TIMERS: c_int = -1;
 const PAUSED: c_int = 4;
 
 functions! {
-    /// What all series have.
+    /// Functions that all series have.
     Functions:
     object_class_by_name: fn(*const c_char) -> *mut *mut c_void;
     async_run_on_cpu: fn(Cpu, Work, u64);

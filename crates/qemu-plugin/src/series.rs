@@ -78,7 +78,7 @@ static KNOWN: [Series; 2] = [
 ];
 
 functions! {
-    /// What only 10.0 has.
+    /// Functions that only 10.0 has.
     Of10_0:
     cpu_get_phys_page_debug: fn(Cpu, u64) -> u64;
     cpu_physical_memory_is_io: fn(u64) -> bool;
@@ -87,7 +87,7 @@ functions! {
 }
 
 functions! {
-    /// What 11.1 has in its place.
+    /// Functions of 11.1 in the place of those of 10.0.
     Of11_1:
     cpu_translate_for_debug: fn(Cpu, u64, *mut Translation) -> bool;
     address_space_is_io: fn(*mut c_void, u64) -> bool;

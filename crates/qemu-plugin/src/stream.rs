@@ -184,7 +184,7 @@ impl Stream {
         ends
     }
 
-    /// Simulated time of the region so far, but for earlier stretches that were not timed [ps].
+    /// Simulated time of the region so far, but for earlier stretches that were not timed `[ps]`.
     fn timed_ps(&self) -> u64 {
         let untimed = mode::now() == Mode::Warming && !self.warming.is_before_region();
         self.feed.model_ps() + if untimed { self.warming.time_ps() } else { 0 }

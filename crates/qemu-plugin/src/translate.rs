@@ -10,7 +10,7 @@ use crate::decoded::Decoded;
 use crate::stream::{self, BlockData};
 use crate::{callbacks, clock, invalidation, mode, named_line, region, turns, window};
 
-/// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) [B].
+/// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) `[B]`.
 const LONGEST: usize = 15;
 /// HLT (Intel SDM vol. 2A).
 const HLT: u8 = 0xf4;

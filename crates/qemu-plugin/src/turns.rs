@@ -148,7 +148,7 @@ impl Turns {
         self.estimates.iter_mut().for_each(Estimate::begin_stretch);
     }
 
-    /// How long the instructions of each took in the stretch that ends here [ps].
+    /// How long the instructions of each took in the stretch that ends here `[ps]`.
     pub fn end_stretch(&self) -> impl Iterator<Item = u64> {
         self.estimates.iter().map(Estimate::end_stretch)
     }
@@ -158,7 +158,7 @@ impl Turns {
         others.map(|(_, other)| other)
     }
 
-    /// The time of the one most behind of all others that do not halt [ps].
+    /// The time of the one most behind of all others that do not halt `[ps]`.
     fn others_ps(&self, vcpu: usize) -> Option<u64> {
         self.others(vcpu).map(Estimate::ps).min()
     }
@@ -282,7 +282,7 @@ impl Turns {
         self.estimates[vcpu].sync(sequence);
     }
 
-    /// The answer to one of its sync points: how long an instruction takes by now [ps].
+    /// The answer to one of its sync points: how long an instruction takes by now `[ps]`.
     pub fn synced(&mut self, vcpu: usize, sequence: u64, ps: u64) -> u64 {
         self.estimates[vcpu].synced(sequence, ps);
         self.measure();

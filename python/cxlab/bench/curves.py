@@ -92,7 +92,7 @@ class Curve:
 
     @property
     def label(self) -> str:
-        """For tables."""
+        """Name of the curve in tables."""
         store = "" if self.mix.writes == 0 else f" {self.store}"
         return f"{self.node}, {self.threads} thr, {self.mix}{store}, {self.pattern}"
 
@@ -131,7 +131,7 @@ class Curve:
         return Workload(MACHINE, placement, self.threads, self.mix, self.store, self.pattern)
 
     def jobs(self) -> list[BenchJob]:
-        """A sweep."""
+        """Jobs of a sweep over the delays."""
         return [self.workload().job(delay) for delay in FINE_DELAYS]
 
 
@@ -216,12 +216,12 @@ class Comparison:
 
     @property
     def peak(self) -> float:
-        """Simulated [MB/s]."""
+        """Highest simulated bandwidth [MB/s]."""
         return max(bandwidth for bandwidth, _ in self.simulated)
 
     @property
     def peak_error(self) -> float:
-        """Relative."""
+        """Relative error of the simulated peak."""
         return self.peak / self.curve.peak - 1
 
     def below_knee(self) -> list[float]:

@@ -29,7 +29,7 @@ class Mix:
     writes: int
 
     def __str__(self) -> str:
-        """``R:W``."""
+        """The mix as ``R:W``."""
         return f"{self.reads}:{self.writes}"
 
     @property

@@ -74,7 +74,7 @@ BEFORE_THE_MISS = ("translation", "fill_buffer", "to_home")
 
 
 def l3_miss_latency_ns(point: BenchPoint) -> float:
-    """From the LLC's miss to the core."""
+    """Latency from the LLC's miss to the core [ns]."""
     return counted(point.latency_ns) - stages_ns(point, BEFORE_THE_MISS)
 
 

@@ -72,7 +72,7 @@ class _Search:
         self.last: tuple[Array, Array] | None = None
 
     def weigh(self) -> None:
-        """By the scatter of the start's points from seed to seed."""
+        """Weigh the points by the scatter of the start's points from seed to seed."""
         start = np.ones(len(self.parameters))
         runs = np.array([self._residuals([start], seed)[0] for seed in SEEDS])
         self.scatter = np.std(runs, axis=0, ddof=1)
@@ -199,7 +199,7 @@ def fit(
 
 
 def _steps(parameters: Sequence[Parameter]) -> Array:
-    """In x: one size for all parameters of a unit, a whole number for counts."""
+    """Steps in x: one size for all parameters of a unit, a whole number for counts."""
 
     def step(parameter: Parameter) -> float:
         if parameter.whole:

@@ -91,7 +91,7 @@ class Series:
 
     @property
     def label(self) -> str:
-        """For tables."""
+        """Name of the point in tables."""
         load = self.workload
         if self.kind is not Kind.LOADED_LATENCY:
             return f"{load.placement}, {self.kind.value}"

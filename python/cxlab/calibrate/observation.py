@@ -68,7 +68,7 @@ class Observation:
         return counted(point.latency_ns if self.quantity is Quantity.LATENCY else point.bandwidth_mb_s)
 
     def residual(self, point: BenchPoint) -> float:
-        """ln(simulated / measured)."""
+        """Residual of a simulated value: ln(simulated / measured)."""
         return math.log(self.simulated(point) / self.value)
 
 

@@ -32,7 +32,7 @@ class Watch(Protocol):
         ...
 
     def advance(self) -> None:
-        """One has run."""
+        """One point has run."""
         ...
 
 
@@ -52,7 +52,7 @@ class Simulator:
         self.points_run = 0
 
     def __enter__(self) -> Simulator:
-        """To be closed at the end."""
+        """Return the simulator, which the end of the block closes."""
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:

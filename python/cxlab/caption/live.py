@@ -16,7 +16,7 @@ class Live:
     progress: Progress
 
     def show(self, line: Line) -> None:
-        """One sample."""
+        """Show the line of one sample."""
         text = describe(line)
         if line.verdict is not None:
             self.progress.hide()

@@ -120,7 +120,7 @@ def _status(own: int) -> int:
 
 
 def _drop_output() -> None:
-    """What is left for standard output cannot be written: Python would try again, and end with 120."""
+    """Drop what is left for standard output: Python would try to write it again, and end with status 120."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 

@@ -202,7 +202,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = ("ld", "nt-ld", "st", "st-wb", "nt-st")
 @where
 @threads_option(least=1)
 def stream(where: Where, threads: int) -> None:
-    """Four points."""
+    """Measure the four kernels of STREAM."""
     works: dict[str, Work] = {kernel: {"stream": {"kernel": kernel}} for kernel in KERNELS}
     each("stream", where.workload(threads), "kernel", works, where)
 

@@ -133,7 +133,7 @@ def command(
 
 
 def _check_out(out: Path) -> None:
-    """Before anything runs."""
+    """Refuse an --out that cannot be written, before anything runs."""
     if out.suffix != ".toml" or not out.parent.is_dir():
         raise InputError(
             Code.UNWRITABLE, "--out", str(out), "a path ending in .toml in a folder that is there"

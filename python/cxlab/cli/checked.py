@@ -1,4 +1,4 @@
-"""What ``--check`` has checked, in a sentence."""
+"""One sentence about ``--check``: how much it has checked, by kind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def total(parts: Iterable[Checked]) -> Checked:
 
 
 def sentence(checked: Checked) -> str:
-    """What there was of each kind. A broken rule would have ended the command, so none was broken."""
+    """Number of things checked of each kind. A broken rule would have ended the command: none was broken."""
     counts = model.document(checked)
     there_were = [f"{counts[count]:,} {words}" for count, words in WORDS.items() if counts[count]]
     nothing = [words for count, words in WORDS.items() if not counts[count]]

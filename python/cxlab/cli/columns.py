@@ -264,7 +264,7 @@ class _Ended(Exception):
     """A column has no figures to compare."""
 
     def __init__(self, status: int) -> None:
-        """With what the command ends."""
+        """Keep the status that the command ends with."""
         super().__init__(status)
         self.status = status
 

@@ -41,7 +41,7 @@ class _InOrder(click.Option):
     """A repeatable option whose values are kept in the order of the command line, with those of its like."""
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """As click does, and note each value as it is met."""
+        """Add the option as click does, and note each value as it is met."""
         super().add_to_parser(parser, ctx)
         for flag in self.opts:
             known = parser._long_opt[flag]

@@ -183,7 +183,7 @@ def _list() -> None:
 
 
 def _listed(whats: list[str]) -> str:
-    """What a word is. Of commands, each is named after the same words."""
+    """The things that a word means, in one list. The commands that have it as an option come last."""
     commands = [what.removeprefix(OPTION) for what in whats if what.startswith(OPTION)]
     others = [what for what in whats if not what.startswith(OPTION)]
     return ", ".join([*others, OPTION + ", ".join(commands)] if commands else others)

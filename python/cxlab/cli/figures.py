@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Seen(Generic[T]):
-    """What a column is of, and what is known of its numbers."""
+    """The subject of a column, with the sampling that its numbers come from."""
 
     of: T
     sampling: Sampling | None
@@ -53,7 +53,7 @@ class Figure(Generic[T]):
     terms: Sequence[Term] = ()
 
     def cell(self, seen: Seen[T]) -> str | None:
-        """Its text; of a sampled run with its interval."""
+        """Text of the value; in a sampled run with its interval."""
         value = self.value(seen.of)
         if value is None:
             return None
@@ -62,7 +62,7 @@ class Figure(Generic[T]):
 
 
 def seconds(value: float) -> str:
-    """With the unit that leaves one to three digits before the point."""
+    """A time in the unit that leaves one to three digits before the point."""
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if value >= factor:
             return f"{value / factor:.4g} {unit}"
@@ -70,7 +70,7 @@ def seconds(value: float) -> str:
 
 
 def decimal(value: float, unit: str) -> str:
-    """With a decimal prefix: 12.3 MB."""
+    """A value with a decimal prefix: 12.3 MB."""
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:
             return f"{value / factor:.2f} {prefix}{unit}"
@@ -101,7 +101,7 @@ def _not_zero(value: float) -> float | None:
 
 
 def _in_the_core(node: NodeSummary) -> float:
-    """What a load waits before it leaves its core [ns]: for a translation, or for a fill buffer."""
+    """Time that a load waits before it leaves its core, for a translation or for a fill buffer [ns]."""
     return wait_in_core_ns(node) or 0.0
 
 
@@ -163,13 +163,13 @@ def _long_enough(value: float) -> float | None:
 
 
 def _memory_latency() -> Figure[NodeSummary]:
-    """What a load takes once it has left its core."""
+    """Time that a load takes once it has left its core."""
 
     return Figure("memory latency of loads", memory_latency_ns, _nanoseconds, tuple(MEMORY_LATENCY))
 
 
 def _wait_in_core() -> Figure[NodeSummary]:
-    """What it waits before that, which says nothing of the memory."""
+    """Time that a load waits before it leaves its core, which says nothing of the memory."""
     terms = tuple(WAIT_IN_CORE)
     return Figure("wait in the core", lambda n: _long_enough(_in_the_core(n)), _nanoseconds, terms)
 
@@ -192,7 +192,7 @@ def _stages(nodes: Sequence[Seen[NodeSummary]], *, in_the_core: bool) -> list[Fi
 
 
 def _nodes_of(result: RunResult) -> dict[str, Seen[NodeSummary]]:
-    """What is known of each node."""
+    """Summary of each node, by the node's name."""
     return {name: Seen(node, result.sampling, f"nodes.{name}.") for name, node in result.nodes.items()}
 
 
@@ -205,7 +205,7 @@ def _rows(table: Table, figures: Sequence[Figure[T]], columns: Sequence[Seen[T]]
 
 
 def show(console: Console, title: str, result: RunResult, *, everything: bool) -> None:
-    """What the model says of one run: in a few lines, or everything."""
+    """Print the result of one run, in a few lines or in full."""
     console.print()
     console.print(title, style="bold", markup=False)
     width = output.width(console)
@@ -234,7 +234,7 @@ def brief(result: RunResult, width: int = output.WIDE) -> Text:
 
 
 def _checked(result: RunResult, width: int) -> Text:
-    """What --check has checked, if it was given."""
+    """The line about --check, empty without --check."""
     if result.checked is None:
         return Text()
     return _aligned([("checked", "", checked.sentence(result.checked))], width)
@@ -266,12 +266,12 @@ def where_it_went(result: RunResult) -> str:
 
 
 def _share_of(part: str) -> Term:
-    """Where a part's share of the time has its interval (crates/model/src/summary/cpi_stack.rs)."""
+    """Place of the interval of a part's share of the time (crates/model/src/summary/cpi_stack.rs)."""
     return Term(f"where_it_went.nodes.{part}" if "." in part else f"where_it_went.{part}")
 
 
 def _load(node: Seen[NodeSummary]) -> str:
-    """What a load that comes from the memory takes, there and before."""
+    """Latency of a load that comes from the memory, and its wait in the core."""
     there = _memory_latency().cell(node)
     if there is None:
         return ""
@@ -283,7 +283,7 @@ def _load(node: Seen[NodeSummary]) -> str:
 
 
 def program(result: RunResult, width: int = output.WIDE) -> Text:
-    """What became of the program's time, in a few aligned lines."""
+    """The program's time, instructions and IPC, in a few aligned lines."""
     split = f"user {_millions(result.instructions.user)}, kernel {_millions(result.instructions.kernel)}"
     lines = [
         ("simulated time", seconds(result.simulated_seconds), _shares(result)),
@@ -315,7 +315,7 @@ def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> Text:
 
 
 def _interval(sampling: Sampling) -> str:
-    """What is known of the simulated time."""
+    """Confidence interval of the simulated time."""
     interval = sampled.ends(sampling, "simulated_seconds")
     if interval is None:
         return "too few for an interval"

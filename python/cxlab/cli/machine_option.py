@@ -29,7 +29,7 @@ def with_settings(parameter: str) -> Callable[[F], F]:
 
 
 def machine_option(default: str | None = None) -> Callable[[F], F]:
-    """Both options."""
+    """Add --machine and --set to a command."""
     machine = click.option(
         "--machine",
         default=default,

@@ -97,5 +97,5 @@ def show(machine: AskedMachine, as_json: bool) -> None:
     "schema", help="Print the JSON schema of machine files, for editors.\n\nExample: cxlab machines schema"
 )
 def schema() -> None:
-    """As data/schema/machine.json has it."""
+    """Print the schema, as data/schema/machine.json has it."""
     click.echo(json.dumps(model.machine_schema(), indent=2))

@@ -18,7 +18,7 @@ from cxlab.plan.spare_cores import PAPER_NOTE, SOURCE, SpareCores
 
 @dataclass(frozen=True)
 class Revenue:
-    """What the inputs give, and the ends of the improvement over their intervals."""
+    """Revenue of spare cores: nominal, and the ends of the improvement over the inputs' intervals."""
 
     nominal: SpareCores
     least: float

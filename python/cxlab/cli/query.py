@@ -37,7 +37,7 @@ from cxlab.sweep import folder, query
     help="Form of the answer.",
 )
 def command(sql: str, directory: Path, form: str) -> None:
-    """Ask and print."""
+    """Ask, and print the answer."""
     answer = query.ask(sql, directory)
     if form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")

@@ -116,7 +116,7 @@ def run_one(
     measure: str | None,
     json_file: Path | None,
 ) -> None:
-    """One interval."""
+    """Run one interval."""
     applications = _applications(names, threads, pages)
     if rate is not None:
         applications = [app.at(rate) if app.is_store else app for app in applications]
@@ -171,7 +171,7 @@ def sweep(
     plot_file: Path | None,
     json_file: Path | None,
 ) -> None:
-    """A static sweep."""
+    """Run a static sweep of the share."""
     shares = [Share(percent) for percent in range(0, 101, step)]
     applications = _applications(names, threads, pages)
     warm, measure = _times(applications)

@@ -224,7 +224,7 @@ class _Ended(Exception):
     """A run did not come to an end that can be measured."""
 
     def __init__(self, status: int) -> None:
-        """With what the command ends."""
+        """Keep the status that the command ends with."""
         super().__init__(status)
         self.status = status
 

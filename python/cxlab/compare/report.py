@@ -40,7 +40,7 @@ def sentence(first: Column, column: Column) -> str:
 
 
 def how_much(times: float) -> str:
-    """In words."""
+    """A ratio of times in words."""
     return f"{times:.2f} times slower" if times >= 1 else f"{1 / times:.2f} times faster"
 
 
@@ -106,7 +106,7 @@ def _total(slowdown: Slowdown, *, is_sampled: bool) -> str:
 
 
 def _told(first: Column, column: Column, part: str, more: float) -> str:
-    """By how much a part of a sampled column is longer."""
+    """Text of how much longer a part of a column is, with its interval if the column is sampled."""
     return _between(longer(first, column, part), f"{more:+.3f}", "{:+.3f}")
 
 

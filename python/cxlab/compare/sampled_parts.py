@@ -43,7 +43,7 @@ def ends(first: Column, column: Column, part: str) -> Ends | None:
 
 
 def longer(first: Column, column: Column, part: str) -> Ends | None:
-    """By how much more of the first column's time a part takes than in that column."""
+    """Interval of how much longer a part is than in the first column, as a share of that column's time."""
     before, now = ends(first, first, part), ends(first, column, part)
     return None if before is None or now is None else (now[0] - before[1], now[1] - before[0])
 
@@ -61,7 +61,7 @@ def _share(result: RunResult, part: str) -> Ends | None:
 
 
 def _of_seeds(first: Column, column: Column, part: str) -> Ends:
-    """By Student's t over the runs."""
+    """Interval of a part's share by Student's t over the runs."""
     whole = sum(result.simulated_seconds for result in first.results) / len(first.results)
     shares = _shares(column.results, part, whole)
     count, mean = len(shares), sum(shares) / len(shares)

@@ -93,7 +93,7 @@ def _sum(of: Sequence[Mapping[Key, float]]) -> dict[Key, float]:
 
 
 def _longer(first: Mapping[Key, float], other: Mapping[Key, float]) -> dict[Key, float]:
-    """By how much each is longer, as a share of all of the first."""
+    """Growth of each part, as a share of all of the first."""
     whole = sum(first.values())
     keys = dict.fromkeys([*first, *other])
     return {key: (other.get(key, 0.0) - first.get(key, 0.0)) / whole for key in keys}

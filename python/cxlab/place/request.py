@@ -15,9 +15,9 @@ from cxlab.error import Code, InputError
 TWO_CHANNELS = "6430-cxl-a-2ch"
 #: All eight.
 EIGHT_CHANNELS = "6430-cxl-a"
-#: Redis' time of a request beside its misses. Assumption, bounded by MICRO'23: 85 K QPS are kept up by a
-#: store that is 30 % slower (figures 6a, 9b), so a request takes at most 8.2 us on DDR; of these, its misses
-#: take about 2.
+#: Redis' time of a request beside its misses. An assumption, bounded by MICRO'23 (figures 6a, 9b): a store
+#: that is 30 % slower still serves 85 K QPS. So a request takes at most 8.2 us on DDR, and its misses take
+#: about 2 of them.
 REQUEST_TIME = "6 us"
 FAST, SLOW = "dram", "cxl"
 YCSB: tuple[Ycsb, ...] = get_args(Ycsb)

@@ -48,7 +48,7 @@ class CostReport:
 
     @cached_property
     def bars(self) -> list[Bar]:
-        """The tornado."""
+        """Bars of the tornado."""
         return tornado(self.study)
 
     @cached_property

@@ -80,7 +80,7 @@ def grid_csv(path: Path, grid: Grid) -> None:
 
 
 def pareto_csv(path: Path, points: Iterable[ParetoPoint], currency: str) -> None:
-    """Write both frontiers."""
+    """Write the Pareto points, with CXL memory and without."""
     header = ["cxl_allowed", "mean_slowdown", f"tco [{currency}]", "servers", "dram [GiB]", "cxl [GiB]"]
     write_csv(
         path,

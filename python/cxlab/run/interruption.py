@@ -16,7 +16,7 @@ class Interrupted(Exception):
     """The user or the system asked for an end; exit status 128 + number."""
 
     def __init__(self, number: int) -> None:
-        """By the signal ``number``."""
+        """Name the signal ``number``."""
         super().__init__(f"interrupted by {signal.Signals(number).name}")
         self.number = number
 
@@ -30,7 +30,7 @@ class Interruption:
     _previous: dict[int, Any] = field(default_factory=dict)
 
     def __enter__(self) -> Interruption:
-        """Listen."""
+        """Listen to the signals."""
         for number in SIGNALS:
             # nohup(1) ignores SIGHUP for a reason.
             if signal.getsignal(number) is not signal.SIG_IGN:

@@ -30,12 +30,12 @@ class Estimate:
     unknown: Sequence[str]
 
     def on(self, processors: int) -> float:
-        """With so many processors [s]."""
+        """Time with so many processors [s]."""
         return self.seconds / processors
 
 
 def of(pending: Sequence[Run]) -> Estimate:
-    """Measure."""
+    """Estimate the time of pending runs: one run of each workload is measured."""
     first = {run.workload: run for run in reversed(pending)}
     known = {name: run for name, run in first.items() if all(task.kind != "run" for task in run.tasks)}
     took: dict[str, float] = {}

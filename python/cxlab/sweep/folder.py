@@ -76,13 +76,13 @@ def manifest(path: Path) -> Manifest:
 
 @dataclass(frozen=True)
 class SweepFolder:
-    """An existing folder."""
+    """The existing folder of a sweep."""
 
     path: Path
 
     @property
     def runs(self) -> Path:
-        """The runs' files."""
+        """Folder of the runs' files."""
         return self.path / "runs"
 
     @property
@@ -95,7 +95,7 @@ class SweepFolder:
         return self.runs / f"{name}.parquet"
 
     def pending(self, runs: Sequence[Run]) -> list[Run]:
-        """Those without a file, in order."""
+        """Runs without a file, in order."""
         finished = {entry.name for entry in os.scandir(self.runs)} if self.runs.is_dir() else set()
         return [run for run in runs if self.file(run.name).name not in finished]
 

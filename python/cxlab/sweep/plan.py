@@ -42,7 +42,7 @@ class Run:
     tasks: Sequence[Task]
 
     def axes(self) -> dict[str, Any]:
-        """Its value on each axis, as the rows have it."""
+        """Value of the run on each axis, as the rows have it."""
         return {
             "run": self.name,
             "machine": self.machine,
@@ -53,7 +53,7 @@ class Run:
         }
 
     def text(self) -> str:
-        """Its values for people."""
+        """One line with the run's value on each axis."""
         settings = "".join(f", {key}={value}" for key, value in self.settings.items())
         return f"{self.workload} on {self.machine}{settings}, {self.placement}, seed {self.seed}"
 

@@ -27,7 +27,7 @@ PARTS = 3
 
 @dataclass(frozen=True)
 class Answer:
-    """A table."""
+    """Answer to a query: a table."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[Any]]

@@ -55,7 +55,7 @@ class WrongValue(Exception):
     """A key of a workload has a value that it cannot have."""
 
     def __init__(self, key: str, found: str, valid: str) -> None:
-        """Name the key."""
+        """Name the key, its value and what is valid."""
         super().__init__(f"{key}: {found}")
         self.key, self.found, self.valid = key, found, valid
 
@@ -129,7 +129,7 @@ class Replay:
         return {"replay": _digest(self.trace)}
 
     def tasks(self, machine: str, settings: Mapping[str, str], placed: str, seed: int) -> list[Task]:
-        """One task."""
+        """The one task of a replay."""
         where = placement.parse(placed)
         job: dict[str, Any] = {"trace": str(self.trace), "machine": machine}
         job["placement"] = None if where is None else [list(share) for share in where.shares]
@@ -156,7 +156,7 @@ class Guest:
         return {"run": list(self.program), "options": list(self.options), "executable": content}
 
     def tasks(self, machine: str, settings: Mapping[str, str], placed: str, seed: int) -> list[Task]:
-        """One task."""
+        """The one task of a program in a guest."""
         arguments = ["--machine", machine, *self.options, *placement.options(placed)]
         for key, value in settings.items():
             arguments += ["--set", f"{key}={value}"]

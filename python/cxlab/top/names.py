@@ -27,7 +27,7 @@ ALLOCATORS = re.compile(
 
 @dataclass(frozen=True)
 class Frame:
-    """A function."""
+    """A function, by its name and file."""
 
     name: str
     #: the file it is in
@@ -95,7 +95,7 @@ class Names:
 
     @cached_property
     def _sites(self) -> list[tuple[str, int]]:
-        """For each page that was touched: what is known of its allocation, and the address of the site."""
+        """Site of each page that was touched: what is known of its allocation, and the site's address."""
         sites: list[tuple[str, int]] = []
         before: Touch | None = None
         for touch in self.profile.touched:

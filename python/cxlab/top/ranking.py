@@ -31,7 +31,7 @@ class Waits:
 
 
 def total(entries: Iterable[Entry]) -> Waits:
-    """All of them."""
+    """Sum of the waits of all entries."""
     waits = Waits()
     for entry in entries:
         waits.add(entry)
@@ -46,7 +46,7 @@ def _ranked(entries: Iterable[Entry], key: Callable[[Entry], str]) -> list[tuple
 
 
 def functions(names: Names, entries: Sequence[Entry]) -> list[tuple[str, Waits]]:
-    """By function and file, with the line that waits most."""
+    """Waits by function and file, with the line that waits most."""
     at: dict[tuple[Frame, int], int] = defaultdict(int)
     for entry in entries:
         at[names.frame(entry.instruction), entry.instruction] += entry.stall_ps
@@ -65,12 +65,12 @@ def functions(names: Names, entries: Sequence[Entry]) -> list[tuple[str, Waits]]
 
 
 def data(names: Names, entries: Sequence[Entry]) -> list[tuple[str, Waits]]:
-    """By variable or allocation."""
+    """Waits by variable or allocation."""
     return _ranked(entries, lambda entry: names.data(entry.address))
 
 
 def stacks(names: Names, entries: Sequence[Entry]) -> list[tuple[tuple[str, ...], Waits]]:
-    """By the functions from the outermost on, and the data last."""
+    """Waits by stack: the functions from the outermost on, and the data last."""
     found: dict[tuple[str, ...], Waits] = defaultdict(Waits)
     for entry in entries:
         frames = [frame.name for frame in names.stack(entry.context, entry.instruction)]

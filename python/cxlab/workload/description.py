@@ -50,7 +50,7 @@ class Size(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Document(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """All of workload.toml."""
+    """Content of workload.toml."""
 
     about: str
     #: package: somebody's program, unmodified; stand-in: a program of ours that really computes the same kind
@@ -91,7 +91,7 @@ class Workload:
 
     @property
     def what(self) -> str:
-        """What runs, in a line."""
+        """One line about the program that runs."""
         return (
             f"stand-in: {self.document.what}" if self.document.program == "stand-in" else self.document.what
         )

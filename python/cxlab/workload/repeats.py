@@ -35,7 +35,7 @@ def _reach(values: Sequence[float]) -> float:
 
 
 def of_values(values: Sequence[float]) -> Estimate:
-    """The mean."""
+    """Mean of the values, with its interval if there are two or more."""
     middle = mean(values)
     if len(values) < 2:
         return Estimate(middle, None, None)

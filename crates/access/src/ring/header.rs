@@ -30,7 +30,7 @@ pub enum Reply {
 /// The consumer's answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// what time it is [ps], and how many requests the drive has done so far
+    /// what time it is `[ps]`, and how many requests the drive has done so far
     Time { ps: u64, done: u64 },
     /// another vCPU has to run before that can be told
     Later(Behind),
@@ -40,11 +40,11 @@ pub enum Told {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behind {
     pub vcpu: Vcpu,
-    /// where it is: the last block that it has entered begins no earlier [ps]
+    /// where it is: the last block that it has entered begins no earlier `[ps]`
     pub at_ps: u64,
-    /// where the asking vCPU is, at least [ps]
+    /// where the asking vCPU is, at least `[ps]`
     pub asker_ps: u64,
-    /// the last of its sync points that it has come to, and when [ps]; from 1
+    /// the last of its sync points that it has come to, and when `[ps]`; from 1
     pub synced: Option<(u64, u64)>,
 }
 
@@ -54,11 +54,11 @@ pub struct Answer {
     sequence: AtomicU64,
     /// 0 if `ps` is the answer; 1 and the number of the vCPU behind if it is to be asked for later
     put_off: AtomicU64,
-    /// the answer, or where the asking vCPU is [ps]
+    /// the answer, or where the asking vCPU is `[ps]`
     ps: AtomicU64,
-    /// where the vCPU behind is [ps]
+    /// where the vCPU behind is `[ps]`
     behind_ps: AtomicU64,
-    /// the asking vCPU's last sync point, 0 before the first, and its time [ps]
+    /// the asking vCPU's last sync point, 0 before the first, and its time `[ps]`
     synced: AtomicU64,
     synced_ps: AtomicU64,
     /// requests that the drive has done
@@ -115,9 +115,9 @@ pub struct Header {
     capacity: AtomicU64,
     /// 1 once the consumer reads, 0 before
     pub consumer_attached: AtomicU32,
-    /// next position to write [records], the producer's
+    /// next position to write `[records]`, the producer's
     pub head: Aligned<AtomicU64>,
-    /// next position to read [records], the consumer's
+    /// next position to read `[records]`, the consumer's
     pub tail: Aligned<AtomicU64>,
     /// for each vCPU by its sequence number; the producer asks for an answer that lies a few back. It must not read
     /// another one when the consumer has been quick
@@ -125,7 +125,7 @@ pub struct Header {
     clock: Answer,
     /// numbers of requests that the drive has done, the consumer's
     done: [AtomicU32; DONE],
-    /// the guest's virtual time as last published [ps], for those who show progress
+    /// the guest's virtual time as last published `[ps]`, for those who show progress
     pub virtual_ps: Aligned<AtomicU64>,
 }
 

@@ -11,14 +11,14 @@ pub const REPEATED_LINE: u64 = 16;
 #[derive(Clone, Debug)]
 pub struct Progress {
     schedule: Schedule,
-    /// of the region so far [instructions]
+    /// of the region so far `[instructions]`
     position: u64,
     /// the last lines that a repeating instruction has loaded and stored: (instruction, line)
     repeated: [Option<(u64, u64)>; 2],
     /// the repeating instruction whose last access was a load: its next store writes what that load has read
     loaded: Option<u64>,
     phase: Phase,
-    /// where the phase ends [instructions]
+    /// where the phase ends `[instructions]`
     ends: u64,
     /// windows that have begun and are kept
     windows: u64,

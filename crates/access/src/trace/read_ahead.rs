@@ -12,7 +12,7 @@ use std::thread;
 
 use crate::words::{RECORD_BYTES, Words};
 
-/// Size of a buffer that is decompressed at once [records].
+/// Size of a buffer that is decompressed at once `[records]`.
 const BUFFER_RECORDS: usize = 1 << 12;
 /// Buffers that may wait to be used.
 const BUFFERS: usize = 16;

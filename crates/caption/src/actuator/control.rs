@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// "CAPTION1", little-endian.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"CAPTION1");
-/// The file's size [B]: one page.
+/// The file's size `[B]`: one page.
 pub const SIZE: usize = 4096;
 /// The environment variable that names the file to the shim.
 pub const VARIABLE: &str = "CXLAB_CAPTION_CONTROL";
@@ -31,7 +31,7 @@ pub struct Wish {
     /// Bit masks of node numbers below 64.
     pub ddr_nodes: u64,
     pub cxl_nodes: u64,
-    /// Share of new pages on CXL [1e-6].
+    /// Share of new pages on CXL `[1e-6]`.
     pub cxl_millionths: u64,
 }
 

@@ -16,7 +16,7 @@ use crate::topology::{NodeSet, Topology};
 use std::time::Duration;
 
 const PAGE: u64 = 4096;
-/// Size of a huge page on x86-64 [B].
+/// Size of a huge page on x86-64 `[B]`.
 const HUGE: u64 = 2 << 20;
 /// Units looked at in one go.
 const BATCH: usize = 256;
@@ -28,7 +28,7 @@ const LOOKS: u64 = 64;
 #[derive(Clone, Debug)]
 pub struct ReplacementSpec {
     pub pid: u32,
-    /// Moved at most [B/s].
+    /// Moved at most `[B/s]`.
     pub rate: u64,
 }
 
@@ -41,7 +41,8 @@ pub enum Effort {
     Worked,
 }
 
-/// What a step moves, in one call: each waits until no processor holds a page back (lru_cache_disable in mm/swap.c).
+/// Pages that a step moves in one call. Each call waits until no processor holds a page back (lru_cache_disable in
+/// mm/swap.c).
 #[derive(Debug, Default)]
 struct Moves {
     addresses: Vec<u64>,
@@ -64,7 +65,7 @@ pub struct Replacement {
     topology: Topology,
     /// The address where the walk goes on.
     cursor: u64,
-    /// Bytes that the rate allows and that were not used [B].
+    /// Bytes that the rate allows and that were not used `[B]`.
     allowance: u64,
     /// Where all pages are in their places, and how many steps ago that was seen.
     balanced: Option<(CxlShare, u32)>,
@@ -243,7 +244,7 @@ pub fn anonymous_ranges(smaps: &str) -> Vec<Range> {
     ranges
 }
 
-/// "start-end rw-p offset device inode [name]", where the inode is 0 and the name is none, the heap or the stack.
+/// Parses `start-end rw-p offset device inode [name]`, where the inode is 0 and the name is none, the heap or the stack.
 fn anonymous_range(line: &str) -> Option<(u64, u64)> {
     let mut fields = line.split_whitespace();
     let (start, end) = fields.next()?.split_once('-')?;

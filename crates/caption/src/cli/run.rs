@@ -35,7 +35,7 @@ pub struct Run {
     #[arg(long, value_enum, default_value_t = Mode::Adaptive)]
     mode: Mode,
 
-    /// What to raise: the model's estimate, or the samples' own throughput
+    /// Figure to raise: the model's estimate, or the samples' own throughput
     #[arg(long, value_enum, default_value_t = Climb::Estimate)]
     objective: Climb,
 

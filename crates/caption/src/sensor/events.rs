@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const TABLES: &str = include_str!("../../data/events.toml");
-/// A cache line [B].
+/// A cache line `[B]`.
 const LINE: f64 = 64.0;
 
 /// Meaning of a count.
@@ -39,7 +39,7 @@ pub enum Role {
     CxlReads,
     ExpanderOccupancy,
     ExpanderReads,
-    /// Sum over sampled requests [10 ns].
+    /// Sum over sampled requests `[10 ns]`.
     DdrLatencyTensOfNs,
     DdrLatencyRequests,
     CxlLatencyTensOfNs,
@@ -72,7 +72,7 @@ pub struct Table {
     pub source: String,
     vendor: String,
     processors: Vec<Processor>,
-    /// Look-up that an L1 miss pays beside the occupancy [core cycles].
+    /// Look-up that an L1 miss pays beside the occupancy `[core cycles]`.
     l1_lookup_cycles: f64,
     pub events: Vec<Event>,
 }

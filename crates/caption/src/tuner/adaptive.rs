@@ -29,15 +29,15 @@ use crate::share::{CxlShare, ShareBounds};
 pub struct AdaptiveSpec {
     pub start: CxlShare,
     pub bounds: ShareBounds,
-    /// Size of the first trial [fraction of pages].
+    /// Size of the first trial `[fraction of pages]`.
     pub first_step: f64,
-    /// Resolution of the search [fraction of pages].
+    /// Resolution of the search `[fraction of pages]`.
     pub least_step: f64,
-    /// A winning step grows no further [fraction of pages].
+    /// A winning step grows no further `[fraction of pages]`.
     pub most_step: f64,
     /// A difference counts beyond this many of its standard errors.
     pub confidence: f64,
-    /// At one share a change counts beyond this, too [fraction of the base's performance].
+    /// At one share a change counts beyond this, too `[fraction of the base's performance]`.
     pub change: f64,
     /// Settled periods before the neighbours are looked at again.
     pub patience: u32,

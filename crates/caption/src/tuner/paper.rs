@@ -24,11 +24,11 @@ pub struct PaperSpec {
     pub reset_x: i32,
     pub first_step: i32,
     pub least_step: i32,
-    /// |dY| below it holds the ratio [unit of Y].
+    /// |dY| below it holds the ratio `[unit of Y]`.
     pub dead_band: f64,
-    /// |dY| above it starts again [unit of Y].
+    /// |dY| above it starts again `[unit of Y]`.
     pub sudden_change: f64,
-    /// Y above it means that nothing runs [unit of Y].
+    /// Y above it means that nothing runs `[unit of Y]`.
     pub idle: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What it says no to: odd flags, and a machine that lacks what it needs.
+//! The command refuses odd flags, and a machine that lacks what it needs.
 
 use crate::harness::{PROGRAM, caption, run_to_end};
 use crate::tree::Tree;

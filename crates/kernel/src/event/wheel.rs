@@ -13,12 +13,12 @@
 
 use crate::Time;
 
-/// Width of a slot [ps].
+/// Width of a slot `[ps]`.
 const SLOT_PS: u64 = 1 << SLOT_LOG2;
 const SLOT_LOG2: u32 = 9;
 /// Slots of a lap: 64 words of 64 bits, whose words one more word sums up.
 const SLOTS: usize = 64 * 64;
-/// A lap: what lies as far ahead does not fit [ps].
+/// A lap: what lies as far ahead does not fit `[ps]`.
 const LAP_PS: u64 = SLOT_PS * SLOTS as u64;
 
 /// A slot of the ring.

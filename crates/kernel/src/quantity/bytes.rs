@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::Time;
 use super::parse::{Dimension, QuantityError, text_with_unit, write_in};
 
-/// Bytes [B].
+/// Bytes `[B]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u64);
 
@@ -84,7 +84,7 @@ impl FromStr for Bytes {
 
 text_with_unit!(Bytes, SIZE);
 
-/// Bytes a second [B/s], never zero.
+/// Bytes a second `[B/s]`, never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bandwidth(u64);
 
@@ -92,7 +92,7 @@ const RATES: &[(&str, u64)] = &[("B/s", 1), ("kB/s", 1_000), ("MB/s", 1_000_000)
 const RATE: Dimension = Dimension { name: "bandwidth", example: "38.4 GB/s", units: RATES };
 
 impl Bandwidth {
-    /// `rate` [B/s]; `None` for zero, at which nothing ever arrives.
+    /// `rate` `[B/s]`; `None` for zero, at which nothing ever arrives.
     #[must_use]
     pub const fn from_bytes_per_second(rate: u64) -> Option<Bandwidth> {
         if rate == 0 { None } else { Some(Bandwidth(rate)) }

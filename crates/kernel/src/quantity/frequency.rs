@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::Time;
 use super::parse::{Dimension, QuantityError, text_with_unit, write_in};
 
-/// Hertz [Hz], never zero.
+/// Hertz `[Hz]`, never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frequency(u64);
 
@@ -15,7 +15,7 @@ const FREQUENCY: Dimension = Dimension { name: "frequency", example: "2.4 GHz", 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 impl Frequency {
-    /// `hz` [Hz]; `None` for zero, which would have no period.
+    /// `hz` `[Hz]`; `None` for zero, which would have no period.
     #[must_use]
     pub const fn from_hz(hz: u64) -> Option<Frequency> {
         if hz == 0 { None } else { Some(Frequency(hz)) }

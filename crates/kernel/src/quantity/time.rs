@@ -9,7 +9,7 @@ use crate::order;
 
 use super::parse::{Dimension, QuantityError, text_with_unit, write_in};
 
-/// Picoseconds [ps], 64 bits: half a year of simulated time.
+/// Picoseconds `[ps]`, 64 bits: half a year of simulated time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 

@@ -21,7 +21,7 @@ pub struct Bandwidth {
     /// 1, 2, 4 ... threads, and all CPUs
     #[arg(long)]
     sweep: bool,
-    /// What the threads execute; a store counts the read of its line and the write [ld]
+    /// Instruction of the threads; a store counts the read of its line and the write [ld]
     #[arg(long, value_enum, value_delimiter = ',')]
     instruction: Vec<Instruction>,
     /// Or lines read to lines written at the memory, ownership reads included

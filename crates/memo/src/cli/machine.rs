@@ -9,7 +9,7 @@ use cxlab_memo::{Result, list};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What this machine is, as memo sees it, and what makes figures unreliable here
+/// Show this machine as memo sees it, and what makes figures unreliable here
 #[derive(Args)]
 pub struct Machine {
     /// Write it as JSON

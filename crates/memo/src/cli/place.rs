@@ -39,7 +39,7 @@ pub struct Place {
     roi: bool,
 }
 
-/// What a command asks for, beyond where.
+/// A command's request, except for its place.
 pub struct Plan<'a> {
     pub benchmark: Benchmark,
     /// The memory that caveats judge.
@@ -121,7 +121,7 @@ impl Place {
             })),
         };
         plan.output.write(&report)?;
-        /// What a shell reports after SIGINT.
+        /// Status that a shell reports after SIGINT.
         const INTERRUPTED: u8 = 130;
         Ok(if complete { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Disturbance {
     /// Involuntary context switches of memo's threads.
     pub preemptions: u64,
-    /// Time for which CPUs were ready and the hypervisor ran something else [ms], all CPUs.
+    /// Time for which CPUs were ready and the hypervisor ran something else `[ms]`, all CPUs.
     pub steal_ms: u64,
     /// Pages brought in from a disk.
     pub major_faults: u64,

@@ -1,6 +1,6 @@
 //! Finds whether a hypervisor stands between memo and the memory.
 //!
-//! Source: CPUID Fn1 ECX[31] is reserved for hypervisors (AMD APM vol. 3, appendix E), Fn4000_0000 names them.
+//! Source: CPUID Fn1 `ECX[31]` is reserved for hypervisors (AMD APM vol. 3, appendix E), Fn4000_0000 names them.
 
 use super::tree::Tree;
 use std::arch::x86_64::__cpuid;

@@ -105,7 +105,7 @@ impl Bandwidth {
         Ok(())
     }
 
-    /// [MB/s], one for each window.
+    /// `[MB/s]`, one for each window.
     pub(super) fn measure(
         &self,
         session: &Session,

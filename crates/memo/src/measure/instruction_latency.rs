@@ -17,7 +17,7 @@ use crate::tsc::Ticks;
 use crate::{cpu, with_vector};
 use cxlab_kernel::{Bytes, Stream};
 
-/// The longest pause [PAUSE instructions]. It is more than 10 us at the 140 cycles of Intel's processors since Skylake.
+/// The longest pause `[PAUSE instructions]`. It is more than 10 us at the 140 cycles of Intel's processors since Skylake.
 /// Any tREFI is shorter (JESD79-4: 7.8 us). Source: Intel 64 optimization manual, 248966, "Pause Latency in Skylake
 /// Client Microarchitecture".
 const PAUSES: usize = 512;
@@ -50,7 +50,7 @@ impl InstructionLatency {
         Ok(())
     }
 
-    /// [ns], one for each batch.
+    /// `[ns]`, one for each batch.
     fn latencies(&self, session: &Session, buffer: &Buffer, instruction: Instruction) -> Vec<f64> {
         // Lines of its own for each instruction: none is in a cache where flushing does nothing (a simulated machine).
         let mut random = Stream::new(session.seed, &format!("batches of {instruction}"));

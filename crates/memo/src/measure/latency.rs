@@ -74,7 +74,7 @@ impl Latency {
         }
     }
 
-    /// [ns], means over `hops` loads.
+    /// `[ns]`, means over `hops` loads.
     pub(super) fn latencies(&self, session: &Session, chase: &mut Chase) -> Vec<f64> {
         let hops = whole_hops(self.hops);
         chase.walk(whole_hops(chase.lines().min(WARM_UP)));

@@ -81,7 +81,7 @@ impl LoadedLatency {
         Ok(())
     }
 
-    /// Latencies [ns] of short walks, and bandwidths [MB/s], one for each window.
+    /// Latencies `[ns]` of short walks, and bandwidths `[MB/s]`, one for each window.
     fn measure(
         &self,
         session: &Session,

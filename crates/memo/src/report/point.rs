@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Point {
-    /// Inject delay [core cycles after each round of the load threads].
+    /// Inject delay `[core cycles after each round of the load threads]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,16 +37,16 @@ pub struct Point {
     /// Memory that the chase covers.
     #[serde(rename = "size_bytes", skip_serializing_if = "Option::is_none", serialize_with = "count")]
     pub size: Option<Bytes>,
-    /// [ns]
+    /// `[ns]`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<f64>,
-    /// [10^6 B/s]
+    /// `[10^6 B/s]`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth_mb_s: Option<f64>,
-    /// The samples behind `latency_ns` [ns].
+    /// The samples behind `latency_ns` `[ns]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Summary>,
-    /// The samples behind `bandwidth_mb_s` [10^6 B/s].
+    /// The samples behind `bandwidth_mb_s` `[10^6 B/s]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Summary>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Median, summary and distribution of latencies [ns]; `None` where there are none.
+    /// Median, summary and distribution of latencies `[ns]`; `None` where there are none.
     #[must_use]
     pub fn of_latencies(samples: &[f64]) -> Option<Point> {
         let latency = Summary::of(samples)?;

@@ -29,7 +29,7 @@ pub struct Measured {
     /// How a figure is made of samples.
     pub method: String,
     pub disturbance: Disturbance,
-    /// What makes the figures unreliable.
+    /// Reasons why the figures are unreliable.
     pub caveats: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What tests of memory share.
+//! Nodes and buffers for tests of memory.
 #![allow(dead_code)] // each test program uses some of it
 
 use cxlab_kernel::Bytes;

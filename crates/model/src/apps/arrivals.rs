@@ -8,7 +8,7 @@ use cxlab_kernel::{Stream, Time};
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     random: Stream,
-    /// mean time between two requests [ps]
+    /// mean time between two requests `[ps]`
     mean_ps: f64,
     next: Time,
 }

@@ -54,7 +54,7 @@ const VALUE: u64 = 128;
 const FIELDS: u64 = 10;
 const RECORD: u64 = BUCKET + ENTRY + KEY + OBJECT + DICT + TABLE + FIELDS * (FIELD_ENTRY + FIELD_NAME + VALUE);
 
-/// Offsets at which the slabs begin [B].
+/// Offsets at which the slabs begin `[B]`.
 #[derive(Clone, Copy, Debug)]
 struct Slabs {
     first: u64,

@@ -1,4 +1,4 @@
-//! Streaming: a[i] = b[i] + s c[i] over the thread's own three arrays, round and round.
+//! Streaming: `a[i] = b[i] + s c[i]` over the thread's own three arrays, round and round.
 //!
 //! Threads begin apart from each other: programs that were started by hand are not in step.
 

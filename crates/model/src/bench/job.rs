@@ -24,7 +24,7 @@ pub struct Job {
     pub placement: Vec<Share>,
     /// load threads
     pub threads: u16,
-    /// inject delay after every four loads or stores [core cycles]
+    /// inject delay after every four loads or stores `[core cycles]`
     pub delay: u64,
     pub work: Work,
     /// of which the buffers are made

@@ -24,7 +24,7 @@ type Statistics = BTreeMap<&'static str, Value>;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "BenchPoint")]
 pub struct Point {
-    /// inject delay [core cycles]
+    /// inject delay `[core cycles]`
     pub delay: u64,
     /// latency of the latency thread, or of all loads if there is none. `memo`: median batch over 16 accesses.
     /// A walk: its time over its loads, hits included

@@ -15,7 +15,7 @@ pub struct CacheSpec {
     pub capacity: Sourced<Bytes>,
     pub ways: Sourced<u32>,
     pub replacement: Sourced<Replacement>,
-    /// load to use, from the address to the data [core cycles]
+    /// load to use, from the address to the data `[core cycles]`
     pub latency: Sourced<Cycles>,
 }
 
@@ -24,7 +24,7 @@ pub struct CacheSpec {
 #[serde(deny_unknown_fields)]
 pub struct LlcSpec {
     pub slices: Sourced<u32>,
-    /// capacity of one slice [B]
+    /// capacity of one slice `[B]`
     pub slice_capacity: Sourced<Bytes>,
     pub ways: Sourced<u32>,
     pub replacement: Sourced<Replacement>,
@@ -59,7 +59,7 @@ impl LlcSpec {
         sets(*self.slice_capacity, *self.ways, "llc")
     }
 
-    /// What must hold for there to be slices.
+    /// Checks that the slices can be built.
     pub fn check(&self) -> Result<(), String> {
         if !(1..=1024).contains(&*self.slices) {
             return Err(format!("llc: {} slices; valid: 1 to 1024", *self.slices));

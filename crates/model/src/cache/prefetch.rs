@@ -42,13 +42,13 @@ pub struct PrefetchSpec {
     pub strides: Sourced<u32>,
     /// streams followed at once
     pub streams: Sourced<u32>,
-    /// how far a stream runs ahead of its last access [lines]
+    /// how far a stream runs ahead of its last access `[lines]`
     pub stream_distance: Sourced<u32>,
     /// whether a line that misses L2 brings the other one of its aligned 128 bytes
     pub pairs: Sourced<bool>,
     /// whether a load that finds no free fill buffer has its line brought to L2 meanwhile
     pub homeless: Sourced<bool>,
-    /// L2 misses and prefetches under way at once [lines]
+    /// L2 misses and prefetches under way at once `[lines]`
     pub superqueue: Sourced<u32>,
 }
 
@@ -73,7 +73,7 @@ impl PrefetchSpec {
 pub struct Wanted {
     /// line number of the first line
     next: u64,
-    /// distance from one line to the next [lines]; 1 or -1 for a stream
+    /// distance from one line to the next `[lines]`; 1 or -1 for a stream
     step: i64,
     left: u32,
 }

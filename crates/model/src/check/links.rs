@@ -59,7 +59,7 @@ pub struct Wires {
 }
 
 impl Wires {
-    /// Time of a slot on the wire [ps].
+    /// Time of a slot on the wire `[ps]`.
     fn slot_ps(&self) -> f64 {
         let bits = (FLIT_BITS * self.encoded) as f64 / 128.0;
         bits * 1e3 / (self.lanes * self.gt_s) as f64 / FLIT_SLOTS as f64
@@ -81,15 +81,15 @@ const FLIT_SLOTS: u64 = 4;
 const FLIT_BITS: u64 = 68 * 8;
 /// Slots of a line of 64 B: 16 B each.
 const DATA_SLOTS: u64 = 4;
-/// A wire keeps times in whole picoseconds, so a run of flits may end this much early [ps].
+/// A wire keeps times in whole picoseconds, so a run of flits may end this much early `[ps]`.
 const ROUNDING_PS: f64 = 2.0;
 
 /// One direction of one link.
 #[derive(Clone, Debug)]
 struct Wire {
-    /// time of a slot [ps]
+    /// time of a slot `[ps]`
     slot_ps: f64,
-    /// when a wire without flits would have sent all messages so far [ps]
+    /// when a wire without flits would have sent all messages so far `[ps]`
     sent_ps: f64,
     /// messages with data since the slot counts began
     with_data: u64,

@@ -10,7 +10,7 @@ use crate::fact::Sourced;
 use crate::home::{HomeSpec, MeshSpec};
 use crate::translation::TlbSpec;
 
-/// What a processor says of itself to programs that ask (CPUID).
+/// Identity of a processor, as programs read it by CPUID.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdentitySpec {
@@ -55,7 +55,7 @@ pub struct HostSpec {
 }
 
 impl HostSpec {
-    /// What one of its cores is made from.
+    /// The parts that each of the host's cores is made from.
     #[must_use]
     pub fn core_parts(&self) -> CoreParts<'_> {
         CoreParts {
@@ -76,7 +76,7 @@ impl HostSpec {
         self.llc.latency.since(*self.mesh.to_home)
     }
 
-    /// What must hold for a core to run at all.
+    /// Checks that a core can run at all.
     pub fn check(&self) -> Result<(), String> {
         let core = &self.core;
         for (what, value) in [

@@ -52,7 +52,7 @@ pub struct NodeSpec {
     pub path: Path,
 }
 
-/// What lies between the home agent and the cells.
+/// The way between the home agent and the cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Path {
@@ -96,7 +96,7 @@ impl CachedFlash {
 pub struct ShareSpec {
     /// whose devices they are: a CXL node that stands before this one in the machine file
     pub node: String,
-    /// where this node's part of each device begins [bytes from 0]
+    /// where this node's part of each device begins `[bytes from 0]`
     pub from: Sourced<Bytes>,
 }
 
@@ -110,7 +110,7 @@ impl MachineSpec {
         })
     }
 
-    /// What the mesh is laid out from.
+    /// The parts of the host that the mesh is laid out from.
     #[must_use]
     pub fn floorplan(&self) -> Floorplan<'_> {
         let HostSpec { mesh, llc, cores, .. } = &self.host;
@@ -173,7 +173,7 @@ impl MachineSpec {
         chip + mesh + self.socket_way(node) + path + memory
     }
 
-    /// The most that a node's reads can bring [GB/s].
+    /// The most that a node's reads can bring `[GB/s]`.
     #[must_use]
     pub fn peak_read_gb_s(&self, node: NodeId) -> f64 {
         let spec = &self.nodes[usize::from(node.0)];

@@ -112,7 +112,7 @@ impl Profile {
         }
     }
 
-    /// Size of a granule. Data within one granule are not told apart [B].
+    /// Size of a granule. Data within one granule are not told apart `[B]`.
     #[must_use]
     pub fn granule_bytes(&self) -> u64 {
         1 << self.granule_log2

@@ -32,23 +32,23 @@ pub struct CoreSpec {
     pub dispatch_width: Sourced<u32>,
     /// instructions retired in a cycle
     pub commit_width: Sourced<u32>,
-    /// reorder buffer [instructions]
+    /// reorder buffer `[instructions]`
     pub reorder_buffer: Sourced<u32>,
     /// loads between dispatch and commit
     pub load_queue: Sourced<u32>,
     /// stores between dispatch and the L1
     pub store_queue: Sourced<u32>,
-    /// L1 misses that are under way beyond L2 at once [lines]
+    /// L1 misses that are under way beyond L2 at once `[lines]`
     pub fill_buffers: Sourced<u32>,
     /// lines that non-temporal stores gather in at once
     pub write_combining_buffers: Sourced<u32>,
-    /// from a mispredicted branch's result to the first instruction of the right way [core cycles]
+    /// from a mispredicted branch's result to the first instruction of the right way `[core cycles]`
     pub branch_refill: Sourced<Cycles>,
     /// a load or store that goes to a device and not to memory
     pub device_access: Sourced<Time>,
 }
 
-/// From operands to result, by class of instruction [core cycles].
+/// From operands to result, by class of instruction `[core cycles]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencySpec {
@@ -73,7 +73,7 @@ pub struct LatencySpec {
 pub struct PortSpec {
     /// operations begun in a cycle
     pub count: Sourced<u8>,
-    /// from one operation to the next on the same port [core cycles]
+    /// from one operation to the next on the same port `[core cycles]`
     pub busy: Sourced<Cycles>,
 }
 

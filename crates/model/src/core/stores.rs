@@ -13,9 +13,9 @@ struct Store {
     committed: Option<Time>,
     /// lines that are not there yet
     waiting: u32,
-    /// when the last of its lines came [ps]
+    /// when the last of its lines came `[ps]`
     filled: Time,
-    /// when it left the queue [ps]; only meaningful below `drained`
+    /// when it left the queue `[ps]`; only meaningful below `drained`
     left: Time,
 }
 

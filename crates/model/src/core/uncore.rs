@@ -12,7 +12,7 @@ use crate::translation::{Mapping, PageId};
 pub trait Uncore {
     /// When the next event is due, if one is.
     fn next_event(&self) -> Option<Time>;
-    /// Calls [`Core::run`] again at `at`.
+    /// Calls [`Core::run`](super::Core::run) again at `at`.
     fn resume(&mut self, core: CoreId, at: Time);
     /// Requests a line that is wanted since `born`, and whose address is translated at `at`. The request leaves the
     /// core at `leaves`. Without `leaves`, [`Uncore::depart`] says when.

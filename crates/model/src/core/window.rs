@@ -118,7 +118,7 @@ pub struct Touched {
     /// the last earlier store to the word that its first load reads
     pub source: Option<LastStore>,
     pub touch: Touch,
-    /// size of its memory operand [B]
+    /// size of its memory operand `[B]`
     pub bytes: u8,
 }
 

@@ -90,9 +90,9 @@ impl Thresholds {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThrottleSpec {
-    /// one decision each [ns], on the highest load reported in it
+    /// one decision each `[ns]`, on the highest load reported in it
     pub interval: Sourced<Time>,
-    /// requests in flight that throttling leaves at least [requests]
+    /// requests in flight that throttling leaves at least `[requests]`
     pub floor: Sourced<u32>,
 }
 
@@ -113,7 +113,7 @@ impl ThrottleSpec {
 #[derive(Clone, Debug)]
 pub struct Throttle {
     spec: Option<(Time, u32)>,
-    /// of the limit [requests]
+    /// of the limit `[requests]`
     most: u32,
     limit: u32,
     /// highest load since the last decision

@@ -18,7 +18,7 @@ use crate::mem::{AccessKind, Tag};
 pub struct Entries<N = ()> {
     total: u32,
     free: u32,
-    /// when each comes back [ps], in that order
+    /// when each comes back `[ps]`, in that order
     returning: VecDeque<(Time, N)>,
 }
 
@@ -102,7 +102,7 @@ impl<N: Copy> Entries<N> {
 pub struct Gate {
     entries: Entries,
     waiting: VecDeque<Tag>,
-    /// a wake that is scheduled [ps]
+    /// a wake that is scheduled `[ps]`
     woken: Option<Time>,
 }
 

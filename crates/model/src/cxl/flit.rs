@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for LinkRate {
     }
 }
 
-/// What the physical layer adds to the bits of flits.
+/// Bits that the physical layer adds to those of flits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Encoding {
     /// two bits of sync header for 128 (PCIe 5.0, 4.2.2)
@@ -120,7 +120,7 @@ impl Encoding {
 /// How long a flit is on the wire, kept finer than the picoseconds of `Time` so that runs of flits do not drift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlitClock {
-    /// one flit [fs]
+    /// one flit `[fs]`
     flit_fs: u64,
 }
 

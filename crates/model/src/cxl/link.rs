@@ -24,13 +24,13 @@ pub struct LinkSpec {
     pub rate: Sourced<LinkRate>,
     /// 128b/130b, or sync header bypass
     pub encoding: Sourced<Encoding>,
-    /// traces, connectors, retimers, one way [ns]
+    /// traces, connectors, retimers, one way `[ns]`
     pub flight: Sourced<Time>,
     /// where the unloaded wire time stands: within the latencies, or on top
     pub wire_time: Sourced<WireTime>,
     /// probability that a bit is wrong on arrival [0..1]
     pub bit_error_rate: Sourced<f64>,
-    /// from the end of a flit that failed its CRC to the start of its replay [ns]
+    /// from the end of a flit that failed its CRC to the start of its replay `[ns]`
     pub retry_latency: Sourced<Time>,
     pub packing: PackingSpec,
 }
@@ -68,7 +68,7 @@ impl LinkSpec {
         }
     }
 
-    /// The most that the slots carry of `reads` and `writes` in that ratio [bytes/s], without errors.
+    /// The most that the slots carry of `reads` and `writes` in that ratio `[bytes/s]`, without errors.
     ///
     /// # Errors
     /// `CXL008` where the mix is empty.

@@ -30,7 +30,7 @@ use super::{Class, FlitClock, LinkSpec, WireStats};
 pub struct Wire {
     clock: FlitClock,
     packing: Packing,
-    /// start of the run of flits back to back that the tail is in [ps]
+    /// start of the run of flits back to back that the tail is in `[ps]`
     run: Time,
     /// flits in that run
     run_flits: u64,
@@ -42,7 +42,7 @@ pub struct Wire {
     /// header slots that may take NDR, oldest first, and how many more each takes
     ndr_headers: VecDeque<(Flit, u8)>,
     errors: FlitErrors,
-    /// when the last message came [ps], to check the order
+    /// when the last message came `[ps]`, to check the order
     arrived: Time,
     stats: WireStats,
     /// flits, replays included, before the link was trained anew, and how long they were on the wire

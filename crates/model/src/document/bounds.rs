@@ -34,7 +34,7 @@ pub enum Limit {
     Frequency(Frequency),
     Bandwidth(Bandwidth),
     Bytes(Bytes),
-    /// transfers a second [MT/s]
+    /// transfers a second `[MT/s]`
     Rate(u64),
     /// clock cycles of a DRAM, and a time: the larger counts
     Minimum {

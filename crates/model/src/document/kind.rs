@@ -1,6 +1,6 @@
 //! The kinds of files, each with a folder of `data/`.
 
-/// What a file describes.
+/// Kind of file: the part that it describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Machine,

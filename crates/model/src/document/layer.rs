@@ -46,7 +46,7 @@ pub fn leave_out(over: &mut Tree, base: &mut Tree, path: &str, fitted: &mut Vec<
     Ok(())
 }
 
-/// What both are without, the table is without.
+/// Adds the base's keys under `without` to the table's.
 fn join_lists(table: &mut Table, base: &Tree) {
     if let (Some(Value::Array(own)), Some(Value::Array(more))) =
         (table.get_mut(WITHOUT).map(|tree| &mut tree.value), base.at(&[WITHOUT]).map(|tree| &tree.value))
@@ -64,7 +64,7 @@ fn names_of(list: &Tree) -> Result<Vec<&str>, Mistake> {
     }
 }
 
-/// What a table chooses one of.
+/// The keys of a table, one of which it chooses.
 pub enum Among {
     /// one of these keys; it has others beside them
     These(&'static [&'static str]),
@@ -81,7 +81,7 @@ impl Among {
     }
 }
 
-/// What a node's memory is on.
+/// The keys that say what a node's memory is on.
 const NODE_KINDS: Among = Among::These(&["memory", "device", "shared"]);
 /// Models of memory: a kind of media adds no line here.
 const MEMORY_KINDS: Among = Among::All;
@@ -89,11 +89,11 @@ const MEMORY_KINDS: Among = Among::All;
 /// Tables that make a choice.
 pub type Choice = (&'static [&'static str], Among);
 
-/// What a node chooses.
+/// Choices in a node's table.
 pub const NODE_CHOICES: &[Choice] =
     &[(&[], NODE_KINDS), (&["memory"], MEMORY_KINDS), (&["device", "memory"], MEMORY_KINDS)];
 
-/// What files of a kind choose.
+/// Choices in the files of a kind.
 pub fn choices(kind: Kind) -> &'static [Choice] {
     match kind {
         Kind::Machine => &[

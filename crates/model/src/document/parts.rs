@@ -120,7 +120,7 @@ fn complete(kind: Kind, mut tree: Tree, chain: &mut Vec<String>) -> Result<Whole
     lay(kind, expanded, base)
 }
 
-/// What `over` does not say is as in `base`.
+/// Lays `over` on `base`: the base gives the keys that `over` does not have.
 pub(super) fn lay(kind: Kind, mut over: Expanded, mut base: Whole) -> Result<Whole, ModelError> {
     leave_out(&mut over.whole.tree, &mut base.tree, "", &mut base.fitted)?;
     for path in &over.replaced {

@@ -11,10 +11,10 @@ use serde::de::{
 use super::bounds;
 use super::tree::{Mistake, SOURCE, Tree, VALUE, Value};
 
-/// The name by which serde announces [`super::Sourced`].
+/// The name by which serde announces [`crate::fact::Sourced`].
 const SOURCED: &str = "Sourced";
 
-/// What is wrong; the innermost value that is wrong gives its place.
+/// A fault in a value. The innermost faulty value gives the place.
 #[derive(Debug)]
 pub struct Fault {
     cause: String,

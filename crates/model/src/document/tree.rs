@@ -38,7 +38,7 @@ pub struct Tree {
     pub place: Place,
 }
 
-/// What is wrong with a document, and where.
+/// A mistake in a document, and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mistake {
     pub place: Place,

@@ -5,7 +5,7 @@ use cxlab_kernel::Bytes;
 use crate::addr::{Dpa, Hpa, LINE_BYTES};
 use crate::mem::AccessKind;
 
-/// What a drive's translation layer maps [B]: a page of the host.
+/// Unit that a drive's translation layer maps: a page of the host `[B]`.
 pub const UNIT_BYTES: u64 = 4096;
 
 /// A part of a command that one die serves.
@@ -25,7 +25,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// A command that begins `from` bytes into the drive; segments of memory are an address and a length [B], none of them
+    /// A command that begins `from` bytes into the drive; segments of memory are an address and a length `[B]`, none of them
     /// empty.
     #[must_use]
     pub fn new(kind: AccessKind, from: u64, segments: &[(Hpa, u64)]) -> Command {

@@ -1,4 +1,4 @@
-//! What a drive counts of its commands.
+//! Statistics of a drive's commands.
 
 use cxlab_kernel::statistics;
 use cxlab_kernel::{Bytes, Time};

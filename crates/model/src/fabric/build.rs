@@ -21,7 +21,7 @@ impl<M: Media> Fabric<M> {
     /// A root port, a link, the switches and links below it, a device and its media; `errors` decides which flits fail.
     ///
     /// # Errors
-    /// What [`ExpanderSpec::check`] and [`SwitchSpec::check`] find.
+    /// Returns the errors of [`ExpanderSpec::check`] and [`SwitchSpec::check`].
     pub fn add_expander(
         &mut self,
         spec: &ExpanderSpec,
@@ -50,7 +50,7 @@ impl<M: Media> Fabric<M> {
     /// Another root port whose link goes to the first switch of a way.
     ///
     /// # Errors
-    /// What [`LinkSpec::check`] finds.
+    /// Returns the errors of [`LinkSpec::check`].
     ///
     /// # Panics
     /// Where the way has no switch.

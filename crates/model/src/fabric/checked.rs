@@ -1,4 +1,4 @@
-//! What the checker of links is told, and what it knows of a fabric as it was built.
+//! The log for the checker of links, and the checker's description of a fabric as it was built.
 
 use cxlab_kernel::Time;
 
@@ -14,7 +14,7 @@ impl<M> Fabric<M> {
         self.log = Some(Vec::new());
     }
 
-    /// What happened on the links since the log was last taken.
+    /// Takes the events on the links since the log was last taken.
     pub fn take_link_log(&mut self) -> Vec<LinkEvent> {
         self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -25,7 +25,7 @@ impl<M> Fabric<M> {
         self.links.iter().map(wires).collect()
     }
 
-    /// What the wires of every link have counted, outwards first.
+    /// Slots that the wires of every link have counted, outwards first.
     #[must_use]
     pub fn slots(&self) -> Vec<[Slots; 2]> {
         let of = |counts: &WireStats| Slots {

@@ -39,9 +39,9 @@ pub struct TargetId(pub u8);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HdmDecoderSpec {
-    /// first byte of the range [bytes from 0]
+    /// first byte of the range `[bytes from 0]`
     pub base: Sourced<Bytes>,
-    /// length of the range [bytes]
+    /// length of the range `[bytes]`
     pub size: Sourced<Bytes>,
     /// bytes in a row on one device [256 B to 16 KiB, a power of two]
     pub granularity: Sourced<Bytes>,

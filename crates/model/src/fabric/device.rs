@@ -24,17 +24,17 @@ use crate::mem::AccessKind;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceSpec {
-    /// host-managed device memory [bytes]
+    /// host-managed device memory `[bytes]`
     pub capacity: Sourced<Bytes>,
-    /// CXL.mem protocol processing of the device, each way [ns]
+    /// CXL.mem protocol processing of the device, each way `[ns]`
     pub protocol_latency: Sourced<Time>,
-    /// M2S Req that the receive buffer holds [messages]
+    /// M2S Req that the receive buffer holds `[messages]`
     pub req_credits: Sourced<u32>,
-    /// M2S RwD that the receive buffer holds [messages]
+    /// M2S RwD that the receive buffer holds `[messages]`
     pub rwd_credits: Sourced<u32>,
-    /// reads in the media or with a response to send [requests]
+    /// reads in the media or with a response to send `[requests]`
     pub read_queue: Sourced<u32>,
-    /// writes in the media or with a response to send [requests]
+    /// writes in the media or with a response to send `[requests]`
     pub write_queue: Sourced<u32>,
     pub dev_load: DevLoadSpec,
 }

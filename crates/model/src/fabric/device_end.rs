@@ -141,7 +141,7 @@ impl<M: Media> Fabric<M> {
     }
 }
 
-/// What a media speaks to.
+/// The driver that a media sees.
 pub(super) struct Outlet<'a, D> {
     media: u16,
     behind_device: bool,

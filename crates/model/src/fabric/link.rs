@@ -71,7 +71,7 @@ impl Link {
         (sent, sent + *self.spec.flight)
     }
 
-    /// What of the receiver's `latency` follows the arrival of a message.
+    /// Part of the receiver's `latency` that follows the arrival of a message.
     pub fn after_arrival(&self, latency: Time, direction: Direction, kind: AccessKind) -> Time {
         self.spec.after_arrival(latency, class(direction, kind))
     }

@@ -29,17 +29,17 @@ use crate::mem::{AccessKind, Tag};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RootPortSpec {
-    /// through the bridge, each way [ns]
+    /// through the bridge, each way `[ns]`
     pub bridge_latency: Sourced<Time>,
-    /// CXL.mem protocol processing of the host, each way [ns]
+    /// CXL.mem protocol processing of the host, each way `[ns]`
     pub protocol_latency: Sourced<Time>,
-    /// requests of a class between the home agent and the wire [requests]
+    /// requests of a class between the home agent and the wire `[requests]`
     pub request_fifo: Sourced<u32>,
-    /// reads whose line is not yet back at home [requests]
+    /// reads whose line is not yet back at home `[requests]`
     pub response_fifo: Sourced<u32>,
-    /// S2M DRS that the link's receive buffer holds [messages]
+    /// S2M DRS that the link's receive buffer holds `[messages]`
     pub drs_credits: Sourced<u32>,
-    /// S2M NDR that the link's receive buffer holds [messages]
+    /// S2M NDR that the link's receive buffer holds `[messages]`
     pub ndr_credits: Sourced<u32>,
 }
 
@@ -71,7 +71,7 @@ pub struct RootPort {
     in_flight: Entries<DevLoad>,
     throttle: Throttle,
     waiting: ByKind<VecDeque<Tag>>,
-    /// a wake that is scheduled [ps]
+    /// a wake that is scheduled `[ps]`
     woken: Option<Time>,
     pub stats: RootPortStats,
 }

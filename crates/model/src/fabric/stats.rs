@@ -1,4 +1,4 @@
-//! What the components of a way count: each declared once, with unit and description.
+//! Statistics of a way's components: each declared once, with unit and description.
 //!
 //! Occupancies are Little's: the sum of residence times over the elapsed time is the mean number resident.
 
@@ -48,9 +48,9 @@ statistics! {
 #[derive(Clone, Debug)]
 pub struct RootPortReport {
     pub counts: RootPortStats,
-    /// mean number in the request FIFO [requests]
+    /// mean number in the request FIFO `[requests]`
     pub request_fifo: f64,
-    /// mean number of response FIFO entries that are reserved [requests]
+    /// mean number of response FIFO entries that are reserved `[requests]`
     pub response_fifo: f64,
 }
 
@@ -58,9 +58,9 @@ pub struct RootPortReport {
 #[derive(Clone, Debug)]
 pub struct DeviceReport {
     pub counts: DeviceStats,
-    /// mean number in the read queue [requests]
+    /// mean number in the read queue `[requests]`
     pub read_queue: f64,
-    /// mean number in the write queue [requests]
+    /// mean number in the write queue `[requests]`
     pub write_queue: f64,
 }
 

@@ -25,15 +25,15 @@ use crate::fact::Sourced;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchSpec {
-    /// from the last flit in at a port to the first out at another, each way [ns]
+    /// from the last flit in at a port to the first out at another, each way `[ns]`
     pub port_to_port: Sourced<Time>,
-    /// M2S Req that the receive buffer of an upstream port holds [messages]
+    /// M2S Req that the receive buffer of an upstream port holds `[messages]`
     pub req_credits: Sourced<u32>,
-    /// M2S RwD that it holds [messages]
+    /// M2S RwD that it holds `[messages]`
     pub rwd_credits: Sourced<u32>,
-    /// S2M DRS that the receive buffer of a downstream port holds [messages]
+    /// S2M DRS that the receive buffer of a downstream port holds `[messages]`
     pub drs_credits: Sourced<u32>,
-    /// S2M NDR that it holds [messages]
+    /// S2M NDR that it holds `[messages]`
     pub ndr_credits: Sourced<u32>,
     /// the link below
     pub link: LinkSpec,

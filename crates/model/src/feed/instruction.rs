@@ -41,7 +41,7 @@ pub struct Instruction {
     pub branch: Option<Branch>,
     pub touch: Touch,
     pub work: Work,
-    /// its memory operand [B], 0 where it has none or one of no fixed size
+    /// its memory operand `[B]`, 0 where it has none or one of no fixed size
     pub bytes: u8,
     /// it has a memory operand
     pub may_access: bool,

@@ -25,7 +25,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// What a core does next. Its tag has eight bytes, so that it is copied in whole words. A word that is read across
+/// The next step of a core. Its tag has eight bytes, so that it is copied in whole words. A word that is read across
 /// two that have just been written waits for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]

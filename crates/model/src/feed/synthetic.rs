@@ -15,7 +15,7 @@ use crate::addr::Hpa;
 use crate::error::ModelError;
 use crate::translation::AddressSpace;
 
-/// What a kernel does next.
+/// The next action of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// load a line whose address is known

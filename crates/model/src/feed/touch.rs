@@ -1,4 +1,4 @@
-//! What an instruction does to the lines that it names.
+//! Touches: how an instruction uses the lines that it names.
 
 use iced_x86::Mnemonic;
 

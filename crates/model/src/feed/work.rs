@@ -4,7 +4,7 @@ use iced_x86::{FlowControl, InstructionInfo, OpAccess};
 
 use super::Class;
 
-/// What decides the number of an instruction's micro-operations.
+/// The property of an instruction that decides the number of its micro-operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Work {
     /// one, with a load or a store fused into it

@@ -55,7 +55,7 @@ pub struct Behind {
     /// in the order of the node's devices
     pub ways: Vec<WayId>,
     pub decode: Decode,
-    /// where the node's part of each device begins [B]
+    /// where the node's part of each device begins `[B]`
     pub from: u64,
 }
 

@@ -146,7 +146,7 @@ impl Grid {
         (corner.0 + inside % columns, corner.1 + inside / columns)
     }
 
-    /// Time of one way between two slices [ps].
+    /// Time of one way between two slices `[ps]`.
     fn hops_ps(&self, from: usize, to: usize) -> i64 {
         let (from, to) = (self.place(from), self.place(to));
         let way = self.across * from.0.abs_diff(to.0) as u64 + self.along * from.1.abs_diff(to.1) as u64;

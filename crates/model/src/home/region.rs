@@ -18,9 +18,9 @@ use crate::fact::Sourced;
 pub struct Region {
     /// whose memory it is, by place in the machine file
     pub node: u16,
-    /// first byte of it [host physical address]
+    /// first byte of it `[host physical address]`
     pub base: u64,
-    /// [bytes]
+    /// `[bytes]`
     pub size: u64,
     /// bytes in a row on one device
     pub granularity: u64,

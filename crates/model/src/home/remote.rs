@@ -39,20 +39,20 @@ pub enum Socket {
 pub struct SocketLinkSpec {
     /// links side by side
     pub links: Sourced<u32>,
-    /// one direction of one link, raw [GB/s]
+    /// one direction of one link, raw `[GB/s]`
     pub bandwidth: Sourced<Bandwidth>,
-    /// a message without data on the wire [B]
+    /// a message without data on the wire `[B]`
     pub request: Sourced<Bytes>,
-    /// a message with a line on the wire [B]
+    /// a message with a line on the wire `[B]`
     pub data: Sourced<Bytes>,
-    /// link agents and wire, one way, without serialisation [ns]
+    /// link agents and wire, one way, without serialisation `[ns]`
     pub flight: Sourced<Time>,
-    /// the other socket's mesh between the link and its memory controllers and root ports, each way [ns]
+    /// the other socket's mesh between the link and its memory controllers and root ports, each way `[ns]`
     pub mesh: Sourced<Time>,
     /// where the other socket's home agent notes that a line of its DDR is owned here
     pub directory: Sourced<Directory>,
     /// at the other socket's home agent, before its DDR is read: directory and snoop filter. Memory that may be cached
-    /// on both sockets also waits for the answer (MICRO'23 O1 to O3) [ns]
+    /// on both sockets also waits for the answer (MICRO'23 O1 to O3) `[ns]`
     pub coherence_check: Sourced<Time>,
     pub remote_snoop_filter: RemoteSnoopFilterSpec,
 }
@@ -71,9 +71,9 @@ pub enum Directory {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RemoteSnoopFilterSpec {
-    /// lines tracked at once, from the arrival at the other socket until the answer leaves [entries]
+    /// lines tracked at once, from the arrival at the other socket until the answer leaves `[entries]`
     pub entries: Sourced<u32>,
-    /// look-up and allocation, before the root port [ns]
+    /// look-up and allocation, before the root port `[ns]`
     pub look_up: Sourced<Time>,
 }
 

@@ -10,7 +10,7 @@ use crate::fact::Sourced;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HomeSpec {
-    /// table of requests of one slice: lines on their way to or from memory [entries]
+    /// table of requests of one slice: lines on their way to or from memory `[entries]`
     pub requests: Sourced<u32>,
 }
 

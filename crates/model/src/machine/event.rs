@@ -8,7 +8,7 @@ use crate::fabric::{Due, WayId};
 use crate::home;
 use crate::request::CoreId;
 
-/// What happens next in a machine.
+/// The next event of a machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     /// a core goes on

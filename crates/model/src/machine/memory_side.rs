@@ -19,7 +19,7 @@ use crate::home::{self, Home};
 use crate::mem::{Access, AccessKind, Driver, Extent, Stage, Tag};
 use crate::request::{CoreId, Request};
 
-/// What is around the home agents.
+/// The surroundings of the home agents.
 pub(super) struct Around<'a> {
     queue: &'a mut EventQueue<Event>,
     fabric: &'a mut Fabric,
@@ -80,7 +80,7 @@ impl Driver<Due> for Desk<'_> {
 /// Tells a line of the drive from a request of the home agents in a tag.
 const OF_DRIVE: u32 = 1 << 31;
 
-/// What is around the drive: its events are the machine's, its lines enter the fabric.
+/// The surroundings of the drive: its events are the machine's, its lines enter the fabric.
 struct AtDrive<'a> {
     home: &'a mut Home,
     fabric: &'a mut Fabric,

@@ -11,7 +11,7 @@ use crate::cxl::{Lanes, LinkRate};
 use crate::error::ModelError;
 use crate::request::NodeId;
 
-/// What happens to the links of a node, and when.
+/// A change of a node's links to other lanes or another rate, at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Retraining {
     /// by place in the machine file

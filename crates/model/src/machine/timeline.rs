@@ -22,7 +22,7 @@ use crate::request::{NodeId, Request};
 const SAMPLES: u64 = 1_000;
 /// Requests that are kept: Perfetto shows a million slices with ease.
 const MOST_REQUESTS: usize = 50_000;
-/// What counters and cores are under; nodes come behind it.
+/// Process id of counters and cores. Nodes have the next ids.
 const CORES: u64 = 1;
 
 /// One moment's depths.
@@ -37,7 +37,7 @@ struct Sample {
     paths: Vec<(usize, Occupancy)>,
 }
 
-/// What happens in a window of simulated time.
+/// Events in a window of simulated time.
 #[derive(Clone)]
 pub struct Timeline {
     from: Time,
@@ -116,7 +116,7 @@ impl Machine {
         self.cores.iter_mut().for_each(Core::keep_profile);
     }
 
-    /// What was kept of the window.
+    /// The window's timeline, if one was asked for.
     #[must_use]
     pub fn timeline(&self) -> Option<&Timeline> {
         self.timeline.as_deref()

@@ -58,7 +58,7 @@ pub struct FlashSpec {
     pub free_blocks: Sourced<u32>,
     /// state of the drive when a run begins
     pub precondition: Sourced<Precondition>,
-    /// translation, error correction and firmware, for each request [ns]
+    /// translation, error correction and firmware, for each request `[ns]`
     pub controller_latency: Sourced<Time>,
 }
 

@@ -46,7 +46,7 @@ macro_rules! stages {
                 match self { $(Stage::$stage => $name,)+ }
             }
 
-            /// What happens there.
+            /// Description of the work in this stage.
             #[must_use]
             pub fn description(self) -> &'static str {
                 match self { $(Stage::$stage => $description,)+ }

@@ -30,7 +30,7 @@ pub struct ScanSpec {
     pub most_looks: u32,
 }
 
-/// What is known at a hint fault.
+/// Facts that are known at a hint fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HintFault {
     /// since the page was marked
@@ -43,7 +43,7 @@ pub struct HintFault {
     pub capacity: usize,
 }
 
-/// What a policy makes of it.
+/// Decision of a policy about a hint fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     pub promote: Option<Reserve>,

@@ -3,7 +3,7 @@
 //! ```text
 //!   interrupts -> kernel work -> the program's next act -> page table -> Step -> core
 //! ```
-//! What is shared changes only at a core's turn (`Step::Turn`): when all that is due earlier on other cores has happened.
+//! Shared state changes only at a core's turn (`Step::Turn`), when all that is due earlier on other cores has happened.
 //! Not modelled: scheduling (a thread has its core to itself), kernel instructions' own memory.
 
 use std::collections::VecDeque;

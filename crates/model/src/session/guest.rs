@@ -82,12 +82,12 @@ pub struct Guest<S> {
     rests: bool,
     replaced: Replaced,
     syncs: Vec<Questions>,
-    /// of each vCPU, the last sync point that its core has come to, and when [ps]
+    /// of each vCPU, the last sync point that its core has come to, and when `[ps]`
     synced: Vec<Option<(u64, u64)>>,
     clock: Questions,
     /// who asked for the clock last
     asker: usize,
-    /// the last time that was told where all was committed [ps]; an idle span begins there
+    /// the last time that was told where all was committed `[ps]`; an idle span begins there
     committed_ps: u64,
     /// what the stream says of time in all: idle spans of warming, and devices' service
     told: Time,
@@ -309,7 +309,7 @@ impl<S: RecordSource> Guest<S> {
         }
     }
 
-    /// What wakes a vCPU stands in the speaker's records: of all others that have halted, nothing comes.
+    /// Lets all halted vCPUs but the speaker sleep. The speaker's records say when one wakes.
     fn let_sleep(&mut self) {
         for (index, reader) in self.readers.iter_mut().enumerate() {
             reader.sleep(self.halted[index] && index != self.speaker);

@@ -129,7 +129,6 @@ impl PageMap {
 #[derive(Clone, Copy, Debug)]
 struct Offset {
     node: u16,
-    /// [frames]
     frames: u64,
 }
 

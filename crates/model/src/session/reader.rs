@@ -33,7 +33,7 @@ pub enum Given {
     Sample { phase: Phase, position: u64, keep: Keep },
 }
 
-/// What a record stands behind: all but accesses say that the block before them has all of its own.
+/// The part of the stream that must be complete before a record. Only accesses come within a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bounds {
     Nothing,

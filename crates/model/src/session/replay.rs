@@ -24,9 +24,9 @@ pub enum Answers {
 pub struct Replay {
     trace: TraceReader,
     answers: Answers,
-    /// recorded answers that the model has not yet given: it reads ahead by a record [ps]
+    /// recorded answers that the model has not yet given: it reads ahead by a record `[ps]`
     recorded: VecDeque<u64>,
-    /// answers the model gave before their record was read [ps]
+    /// answers the model gave before their record was read `[ps]`
     given: VecDeque<u64>,
     compared: u64,
 }

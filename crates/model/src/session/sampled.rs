@@ -31,9 +31,9 @@ pub struct Sampled {
     /// those that were defined, and the one that is executed
     blocks: Vec<Block>,
     block: BlockId,
-    /// idle time of this phase of warming [ps]
+    /// idle time of this phase of warming `[ps]`
     idle_ps: u64,
-    /// the answer that was recorded last, and the one that the model has given to a question for the clock [ps]
+    /// the answer that was recorded last, and the one that the model has given to a question for the clock `[ps]`
     recorded_ps: u64,
     given_ps: u64,
     /// questions told so far

@@ -66,7 +66,7 @@ pub struct Counters {
     instructions: u64,
     l2_hits: u64,
     misses: u64,
-    /// sum of the latencies of loads that missed L2 [ns]
+    /// sum of the latencies of loads that missed L2 `[ns]`
     miss_ns: f64,
     /// loads that missed L2
     miss_loads: u64,

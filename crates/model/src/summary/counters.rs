@@ -18,10 +18,10 @@ use crate::config::Path;
 use crate::machine::Machine;
 use crate::mem::Stage;
 
-/// What the machine did between two readings; a metric for which nothing was counted is absent.
+/// Counters of the machine between two readings; a metric for which nothing was counted is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// end of the interval, simulated [s]
+    /// end of the interval, simulated `[s]`
     pub time_s: f64,
     /// instructions for each cycle of the time-stamp counter, of all cores, halted or not
     pub norm_ipc: f64,
@@ -34,9 +34,9 @@ pub struct Sample {
     pub ddr_read_latency_ns: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cxl_read_latency_ns: Option<f64>,
-    /// [10^9 B/s]
+    /// `[10^9 B/s]`
     pub cxl_read_bandwidth_gb_s: f64,
-    /// instructions in user mode [10^6/s]
+    /// instructions in user mode `[10^6/s]`
     pub throughput: f64,
 }
 

@@ -22,20 +22,20 @@ use crate::request::NodeId;
 pub struct CpiStack {
     pub user: ModeStack,
     pub kernel: ModeStack,
-    /// nothing to do until a timer [s]
+    /// nothing to do until a timer `[s]`
     pub idle_s: f64,
-    /// waiting for a device's declared service time [s]
+    /// waiting for a device's declared service time `[s]`
     pub io_s: f64,
 }
 
 /// Busy time in one mode of the processor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModeStack {
-    /// within the core, by cause [s]
+    /// within the core, by cause `[s]`
     pub core_s: IndexMap<String, f64>,
-    /// waiting for lines that the LLC had, by the request's stage [s]
+    /// waiting for lines that the LLC had, by the request's stage `[s]`
     pub llc_s: IndexMap<String, f64>,
-    /// waiting for lines of a node's memory, by node and the request's stage [s]
+    /// waiting for lines of a node's memory, by node and the request's stage `[s]`
     pub nodes_s: IndexMap<String, IndexMap<String, f64>>,
 }
 

@@ -27,7 +27,7 @@ const WINDOWS_OF_SKEWNESS: f64 = 25.0;
 /// programs of 41 to 224 M instructions made 141 to 576 loads from CXL memory, of 301 to 325 ns. A dozen windows that
 /// saw some said 265 to 280 ns.
 const FEWEST: usize = 30;
-/// A window that changes a figure by so little does not tell of it [of the largest change]. The rest is rounding to
+/// A window that changes a figure by so little does not tell of it `[of the largest change]`. The rest is rounding to
 /// whole picoseconds.
 const UNTOLD: f64 = 1e-4;
 
@@ -101,7 +101,7 @@ fn freedom(telling: f64, others: &[f64]) -> f64 {
     if of_spread.is_finite() { of_spread.clamp(1.0, (telling - 1.0).max(1.0)) } else { telling - 1.0 }
 }
 
-/// Distance of the mean of `count` values of this skewness from the truth [standard deviations]. Without skewness the
+/// Distance of the mean of `count` values of this skewness from the truth `[standard deviations]`. Without skewness the
 /// mean would be `deviation` away. This is the inverse of Hall's transformation.
 fn skewed(deviation: f64, skewness: f64, count: f64) -> f64 {
     // No number where nothing varies.
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn what_one_window_in_a_hundred_has_seen_is_named() {
-        // A share p has the skewness (1 - 2p) / sqrt(p (1 - p)): 25 of its square are 2426 for 1 in 100, 178 for 1 in 10.
+        // A share p has the skewness (1 - 2p) / sqrt(p (1 - p)). 25 of its square are 2426 for 1 in 100, 178 for 1 in 10.
         let seen_by = |seen: u32, windows: u32| {
             let left_out = |window| f64::from(seen - u32::from(window < seen)) / f64::from(windows - 1);
             let estimate = f64::from(seen) / f64::from(windows);

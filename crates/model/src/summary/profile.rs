@@ -12,7 +12,7 @@ use crate::core::{Counted, FirstTouch, Profile, Site, Subject};
 use crate::feed::Block;
 use crate::machine::Machine;
 
-/// First bytes of a block that are shown [B].
+/// First bytes of a block that are shown `[B]`.
 const SHOWN: usize = 64;
 const CODE_PAGE: u64 = 4096;
 
@@ -47,7 +47,7 @@ fn code<'a>(blocks: impl Iterator<Item = &'a Block>) -> Vec<(u64, String)> {
 }
 
 struct Merged {
-    /// [B]
+    /// `[B]`
     granule: u64,
     /// (caller, where it returns to)
     contexts: Vec<(u32, u64)>,

@@ -24,7 +24,7 @@ use super::whole::{Whole, Window};
 use super::{Instructions, Summary, Totals};
 use crate::machine::Machine;
 
-/// What is known of a sample.
+/// Size, intervals and doubts of a sample.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Sampling {
     pub windows: usize,
@@ -111,7 +111,7 @@ impl Windows {
         self.device += service;
     }
 
-    /// What is known of the whole run, of which `warmed` instructions (user, kernel) were not timed.
+    /// Estimates the whole run, of which `warmed` instructions (user, kernel) were not timed.
     fn whole(&self, machine: &Machine, warmed: [u64; 2]) -> Whole {
         // A run that breaks off has come further than where its last phase began: by its instructions, as near as can be told.
         let executed = executed(machine, warmed);

@@ -158,7 +158,7 @@ impl Add for &Totals {
 
 impl Sub for &Totals {
     type Output = Totals;
-    /// What was counted since. A core that is halted has its idle time told when it goes on: it may seem less.
+    /// Counts since `before`. A halted core's idle time is counted when it goes on, so it may seem less.
     fn sub(self, before: &Totals) -> Totals {
         self.with(before, u64::saturating_sub)
     }

@@ -13,7 +13,7 @@ use crate::core::TimeStack;
 #[derive(Clone, Debug)]
 pub struct Window {
     pub totals: Totals,
-    /// on the schedule: instructions, and lines of those that repeat; of several cores, about their common time [ns]
+    /// on the schedule: instructions, and lines of those that repeat; of several cores, about their common time `[ns]`
     pub length: u64,
     /// on the schedule, counted from 0; of the pieces that a region's end cuts a window into, the same
     pub number: u64,
@@ -56,8 +56,7 @@ impl Window {
 }
 
 impl Totals {
-    /// What `self`, of this length, would be if all of it had gone as `sample` did; instructions, idle time and I/O
-    /// are known.
+    /// Scales `sample` to the length of `self`. Instructions, idle time and I/O of `self` are known.
     fn told_by(&self, sample: &Window, length: u64) -> Totals {
         let share = length as f64 / sample.length.max(1) as f64;
         let mut told = sample.totals.scaled(share);
@@ -68,8 +67,8 @@ impl Totals {
         told
     }
 
-    /// What `self` would be of several cores, all of which were idle together for `all_idle`. What one core does while
-    /// another waits is as in the windows.
+    /// Scales `sample` to `self`, of several cores that were all idle together for `all_idle`. While one core waits, the
+    /// others do as in the windows.
     fn of_several_told_by(&self, sample: &Window, length: u64, all_idle: Time) -> Totals {
         let cores = self.cores as u64;
         let mut windows = sample.totals.clone();

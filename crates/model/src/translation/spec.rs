@@ -30,7 +30,7 @@ pub struct TlbSpec {
     pub store: Option<ArraySpec>,
     /// second level, for all
     pub second: ArraySpec,
-    /// what a hit in the second level adds to a load [core cycles]
+    /// what a hit in the second level adds to a load `[core cycles]`
     pub second_latency: Sourced<Cycles>,
     /// page-directory entries (each maps 2 MiB) that a walk need not read
     pub directory_entries: Sourced<u32>,

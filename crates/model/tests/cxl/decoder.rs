@@ -57,8 +57,9 @@ proptest! {
         let decoders = decoders(&[range(base, size, granularity, &targets)]);
         let hpa = base + at.index(size as usize) as u64;
         let (target, dpa) = decoders.decode(Hpa::new(hpa)).unwrap();
-        // CXL 2.0, 8.2.5.12, with IG and IW: DPA[7+IG:0] = HPA[7+IG:0], DPA[51:IG+8] = HPA[51:IG+IW+8],
-        // way = HPA[IG+IW+7:IG+8], of the offset into the range.
+        // CXL 2.0, 8.2.5.12, with IG and IW, of the offset into the range:
+        //
+        //     DPA[7+IG:0] = HPA[7+IG:0], DPA[51:IG+8] = HPA[51:IG+IW+8], way = HPA[IG+IW+7:IG+8]
         let offset = hpa - base;
         prop_assert_eq!(dpa.get() % granularity, offset % granularity);
         prop_assert_eq!(dpa.get() / granularity, offset / granularity / ways);

@@ -12,7 +12,7 @@ const READS: Mix = Mix { reads: 1, writes: 0 };
 /// A media of 50 ns and a line each 5 ns keeps ten lines in its pipeline.
 const SLOW: Media = Media { latency: Time::from_ns(50), gap: Time::from_ns(5) };
 
-/// Thresholds at 16, 24 and 30 of a queue of 32: at full bandwidth a line is in the queue for 50 + 15 + 2.1 ns,
+/// Thresholds at 16, 24 and 30 of a queue of 32. At full bandwidth a line is in the queue for 50 + 15 + 2.1 ns,
 /// so that 13.4 of them are in it.
 fn queue_of_32(throttled: bool) -> ExpanderSpec {
     let mut spec = link_bound(Lanes::X16, (1, 2, 2));

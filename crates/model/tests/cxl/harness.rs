@@ -68,7 +68,7 @@ impl mem::Media for Store {
     }
 }
 
-/// What happens on the bench.
+/// The next event on the bench.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     Arrive(AccessKind, Tag),
@@ -76,7 +76,7 @@ pub enum Event {
     Done(Tag),
 }
 
-/// What the home agent sees of one access.
+/// One access as the home agent sees it.
 #[derive(Clone, Debug)]
 pub struct Life {
     pub started: Time,
@@ -136,7 +136,7 @@ impl Path {
     }
 }
 
-/// What a closed loop came to.
+/// Counts of a closed loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     /// lines read while it was counted
@@ -229,12 +229,12 @@ impl Bench {
         self.watch_timed(accesses, |_, _| {})
     }
 
-    /// The same, with a look at every buffer after each event.
+    /// Accesses as in [`Bench::together`], with a look at every buffer after each event.
     pub fn watch(&mut self, accesses: &[(Time, AccessKind)], mut look: impl FnMut(Occupancy)) -> Vec<Life> {
         self.watch_timed(accesses, |_, seen| look(seen))
     }
 
-    /// The same, with the time.
+    /// Accesses as in [`Bench::watch`], and the look has the time of the event.
     pub fn watch_timed(&mut self, accesses: &[(Time, AccessKind)], mut look: impl FnMut(Time, Occupancy)) -> Vec<Life> {
         let life = |&(started, _): &(Time, AccessKind)| Life { started, stamps: Vec::new(), ended: Time::ZERO };
         self.machine.lives = Some(accesses.iter().map(life).collect());
@@ -288,7 +288,7 @@ impl Bench {
         Run { accesses: done, events, ..run }
     }
 
-    /// What the links have done since the last look breaks no rule.
+    /// Checks that the links have broken no rule since the last look.
     fn check(&mut self, now: Time) {
         if !CHECKED {
             return;

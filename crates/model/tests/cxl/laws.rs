@@ -1,4 +1,4 @@
-//! What holds for any path under any traffic, and the throughput that each buffer alone allows.
+//! Laws that hold for any path under any traffic, and the throughput that each buffer alone allows.
 
 use cxlab_kernel::Time;
 use cxlab_model::cxl::{Encoding, Lanes, LinkRate, Occupied, WireTime};

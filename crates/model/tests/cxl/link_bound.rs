@@ -1,7 +1,7 @@
 //! A device that only its link bounds moves what the slots of its flits carry.
 //!
-//! With S slots of 16 B a second and direction, f the share of reads, D slots a read return and N a write
-//! completion: BW = 4 S / max(f + 5 (1 - f), f D + (1 - f) N), since a Req is one slot, an RwD five.
+//! S is slots of 16 B a second and direction, and f the share of reads. A read return has D slots, a write completion N. A
+//! Req is one slot, an RwD five. So BW = 4 S / max(f + 5 (1 - f), f D + (1 - f) N).
 
 use cxlab_kernel::Time;
 use cxlab_model::cxl::{Encoding, Lanes};
@@ -54,7 +54,7 @@ pub fn link_bound(lanes: Lanes, packing: (u8, u8, u8)) -> ExpanderSpec {
     spec
 }
 
-/// Simulated bandwidth [GB/s].
+/// Simulated bandwidth `[GB/s]`.
 pub fn simulate(spec: &ExpanderSpec, mix: Mix) -> f64 {
     Bench::new(spec, Media::fixed(Time::from_ns(50))).closed_loop(1024, mix, 40_000).gb_s()
 }

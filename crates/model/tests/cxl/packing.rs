@@ -37,7 +37,7 @@ fn a_line_is_five_slots_in_two_flits() {
 
 #[test]
 fn four_lines_roll_over_into_five_full_flits() {
-    // H D D D | H D D D | H D D D | H D D D | D D D D: the last is an all-data flit.
+    // The last flit is an all-data flit: `H D D D | H D D D | H D D D | H D D D | D D D D`.
     assert_eq!(counts(&s2m((1, 0, 1), &[Read; 4])), (5, 4, 16, 0));
 }
 

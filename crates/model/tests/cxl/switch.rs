@@ -31,8 +31,8 @@ fn switch(spec: &ExpanderSpec, lanes: Lanes) -> SwitchSpec {
     }
 }
 
-/// CXL-DMSim table III adds up to 208 ns. A switch adds 35 ns each way and the flits of the second link: a read is one flit
-/// out and two back, a write two out and one back, 3 x 544 bits x 130/128 / 512 GT/s = 3.237 ns together. Its flight is 0.
+/// CXL-DMSim table III adds up to 208 ns. A switch adds 35 ns each way and the flits of the second link. A read is one flit
+/// out and two back, a write two out and one back. Both are 3 x 544 bits x 130/128 / 512 GT/s = 3.237 ns. Its flight is 0.
 #[test]
 fn a_switch_adds_its_ports_and_the_flits_of_its_second_link() {
     let spec = device("dmsim-asic");
@@ -82,8 +82,8 @@ fn the_receive_buffer_of_a_switch_bounds() {
     one.req_credits.value = 1;
     let mut bench = Bench::behind(&spec, &[one], Media::fixed(ns("50 ns")));
     let simulated = bench.closed_loop(64, READS, 2_000).gb_s();
-    // A flit of 544 bits on x8 at 32 GT/s takes 2.125 ns, and nothing flies. The entry is held from the end of the first
-    // link's flit over 35 ns of ports to the end of the next link's; its credit is a flit back, then the next flit starts.
+    // A flit of 544 bits on x8 at 32 GT/s takes 2.125 ns, and nothing flies. The entry is held over 35 ns of ports: from the end
+    // of the first link's flit to the end of the next link's. Its credit is a flit back, then the next flit starts.
     let expected = 64.0 / (35.0 + 3.0 * 2.125);
     assert!((simulated / expected - 1.0).abs() < 0.02, "{simulated} for {expected}");
 }

@@ -145,7 +145,7 @@ pub fn random_mix(count: u64, lines: u64, reads: u64, writes: u64) -> Vec<(u64, 
         .collect()
 }
 
-/// Bytes done a second over the middle half of the run, where it neither fills nor drains [GB/s].
+/// Bytes done a second over the middle half of the run, where it neither fills nor drains `[GB/s]`.
 pub fn steady_gb_s(lives: &[Life]) -> f64 {
     let mut done: Vec<Time> = lives.iter().map(|life| life.done).collect();
     done.sort_unstable();

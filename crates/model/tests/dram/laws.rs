@@ -15,7 +15,7 @@ fn timing(preset: &str) -> Timing {
     lone(preset).cycles()
 }
 
-/// The rate when a line goes every `cycles` [GB/s].
+/// The rate when a line goes every `cycles` `[GB/s]`.
 fn one_line_every(preset: &str, cycles: f64) -> f64 {
     peak_gb_s(preset) * timing(preset).burst.0 as f64 / cycles
 }
@@ -24,7 +24,7 @@ fn assert_within_1_percent(what: &str, got: f64, bound: f64) {
     assert!((got / bound - 1.0).abs() < 0.01, "{what}: {got:.3} of {bound:.3} GB/s");
 }
 
-/// What a rank spends on a refresh [share of time]: from the last read to the first one after it are tRTP to
+/// Share of time that a rank spends on a refresh. From the last read to the first one after it are tRTP to
 /// the precharge, tRP, tRFC and tRCD, where tCCD would be.
 fn refresh_share(preset: &str) -> f64 {
     let t = timing(preset);

@@ -158,7 +158,7 @@ pub fn variants() -> Vec<DetailedSpec> {
     variants
 }
 
-/// What one sub-channel of `preset` carries [GB/s].
+/// Peak bandwidth of one sub-channel of `preset` `[GB/s]`.
 pub fn peak_gb_s(preset: &str) -> f64 {
     lone(preset).peak_bytes_per_second() as f64 / 1e9
 }

@@ -7,8 +7,8 @@ use cxlab_model::mem::AccessKind::Write;
 use super::harness::{Bench, small, spec};
 
 const UNITS: u64 = 1 << 19;
-/// Units of a block. The closed form is for large blocks, of which none is kept erased: among small ones greedy collection
-/// finds some that are emptier than others of their age (1 % less at 256), and three of 563 without data cost 5 % at 0.1.
+/// Units of a block. The closed form is for large blocks, of which none is kept erased. Among small ones greedy collection
+/// finds some that are emptier than others of their age (1 % less at 256). Three of 563 without data cost 5 % at 0.1.
 const BLOCK: u32 = 1024;
 
 fn drive() -> FlashSpec {

@@ -1,4 +1,4 @@
-//! What cells can do, checked by somebody who knows nothing of translation layers.
+//! A checker that knows nothing of translation layers finds no operation that cells cannot do.
 
 use cxlab_kernel::Stream;
 use cxlab_model::media::flash::checker::Checker;

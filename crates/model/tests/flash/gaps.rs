@@ -1,4 +1,4 @@
-//! What the model of flash does not do: each test fails when its gap closes, and DEVIATIONS.md names it.
+//! Gaps of the model of flash: each test fails when its gap closes, and DEVIATIONS.md names it.
 
 use cxlab_kernel::Time;
 use cxlab_model::mem::AccessKind::{Read, Write};

@@ -34,7 +34,7 @@ pub fn small(part: &mut FlashPart) {
     part.bus.value = Bandwidth::from_bytes_per_second(1_000_000_000).unwrap();
 }
 
-/// The same, and its dies make way for reads in 5 us.
+/// A part as of [`small`], whose dies make way for reads in 5 us.
 pub fn suspending(part: &mut FlashPart) {
     small(part);
     part.suspend = Some(given(Time::from_ns(5_000)));

@@ -1,4 +1,4 @@
-//! What mutations have found: each of these ended in a panic, or never.
+//! Streams that mutations have found: each of these ended in a panic, or never.
 
 use crate::mutation::Mutation::{self, Repeat, Swap};
 use crate::stream::Kind;

@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 const RANGES: [AddressRange; 2] =
     [AddressRange { start: 0, length: 1 << 30, node: 0 }, AddressRange { start: 1 << 32, length: 1 << 30, node: 1 }];
 
-/// What became of a trace.
+/// The end of a trace's replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Read,

@@ -38,7 +38,7 @@ const REPLY: u32 = 1 | 1 << 2;
 const NO_DESCRIPTOR: u64 = 1 << 8;
 /// Segments of a request at most: what Linux takes of a queue of 256.
 const MOST_SEGMENTS: u32 = 254;
-/// More than any message that a block device is sent [bytes].
+/// More than any message that a block device is sent `[bytes]`.
 const LONGEST: usize = 4096;
 /// Descriptors of a message at most: VHOST_MEMORY_BASELINE_NREGIONS.
 const MOST_DESCRIPTORS: usize = 8;
@@ -47,7 +47,7 @@ const MOST_DESCRIPTORS: usize = 8;
 pub struct Control {
     socket: UnixStream,
     file: File,
-    /// of the file [bytes]
+    /// of the file `[bytes]`
     capacity: u64,
     ring: Ring,
 }

@@ -8,7 +8,7 @@ use cxlab_access::Segment;
 use super::ring::{Chain, Descriptor};
 use crate::series;
 
-/// Unit that requests count in [bytes].
+/// Unit that requests count in `[bytes]`.
 pub const SECTOR: u64 = 512;
 /// VIRTIO_BLK_T_IN, VIRTIO_BLK_T_OUT
 const IN: u32 = 0;
@@ -36,7 +36,7 @@ pub struct Request {
     /// the number that its answer names
     pub head: u16,
     pub direction: Direction,
-    /// where on the disk [bytes]
+    /// where on the disk `[bytes]`
     pub from: u64,
     pub segments: Vec<Segment>,
     /// bytes written to the guest's memory

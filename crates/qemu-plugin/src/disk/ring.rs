@@ -19,7 +19,7 @@ const INDIRECT: u16 = 4;
 pub struct Descriptor {
     /// guest-physical
     pub address: u64,
-    /// [bytes]
+    /// `[bytes]`
     pub length: u32,
     flags: u16,
     next: u16,

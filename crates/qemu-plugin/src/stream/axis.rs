@@ -14,7 +14,7 @@
 use cxlab_access::BlockId;
 
 const PS_PER_NS: f64 = 1000.0;
-/// Pace of a vCPU before its first detail: an instruction a cycle at 4 GHz [ps].
+/// Pace of a vCPU before its first detail: an instruction a cycle at 4 GHz `[ps]`.
 const FIRST_PACE_PS: f64 = 250.0;
 
 /// Instructions between two PAUSEs of a loop that waits, at most. Loops of Linux and of libraries have 4 to 20. A program
@@ -43,7 +43,7 @@ impl Ratio {
 /// Work of a vCPU.
 #[derive(Clone, Copy)]
 struct Worker {
-    /// mean time of an instruction in the last stretches of detail [ps]
+    /// mean time of an instruction in the last stretches of detail `[ps]`
     pace_ps: f64,
     learnt: Ratio,
     /// instructions since a PAUSE that may be a loop around it, and which PAUSE that was
@@ -53,7 +53,7 @@ struct Worker {
 
 pub struct Axis {
     workers: Vec<Worker>,
-    /// work in this stretch of detail [ps]
+    /// work in this stretch of detail `[ps]`
     stretch_ps: f64,
     /// time that passes with a unit of work: vCPUs work side by side, and wait for each other
     rate: f64,
@@ -83,12 +83,12 @@ impl Axis {
         }
     }
 
-    /// Time of an instruction of each vCPU [ps].
+    /// Time of an instruction of each vCPU `[ps]`.
     pub fn paces_ps(&self) -> impl Iterator<Item = u64> {
         self.workers.iter().map(|worker| worker.pace_ps.round() as u64)
     }
 
-    /// Position of the run on the axis [ns].
+    /// Position of the run on the axis `[ns]`.
     pub fn position(&self) -> u64 {
         (self.position_ps / PS_PER_NS) as u64
     }
@@ -118,7 +118,7 @@ impl Axis {
         std::mem::replace(&mut self.repeated[usize::from(store)], here) != here
     }
 
-    /// A stretch of detail ends that took so long [ps]; in it each vCPU has executed so many instructions in so long.
+    /// A stretch of detail ends that took so long `[ps]`; in it each vCPU has executed so many instructions in so long.
     pub fn learn(&mut self, time_ps: u64, each: &[(u64, u64)]) {
         for (worker, (instructions, ps)) in self.workers.iter_mut().zip(each) {
             if *instructions >= TELLING && *ps > 0 {

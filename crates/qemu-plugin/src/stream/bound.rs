@@ -5,9 +5,9 @@ use crate::arguments::Bounds;
 /// The bounds, and what counts towards them.
 pub struct Bound {
     bounds: Bounds,
-    /// simulated time that passed in stretches that were not timed [ps]
+    /// simulated time that passed in stretches that were not timed `[ps]`
     untimed_ps: u64,
-    /// how long all were idle since a program executed an instruction [ps]
+    /// how long all were idle since a program executed an instruction `[ps]`
     idle_ps: u64,
 }
 

@@ -32,11 +32,11 @@ pub struct Feed {
     in_block: u64,
     /// questions for the clock so far
     clock_reads: u64,
-    /// the latest clock read [ps]: no later one is earlier, on whichever vCPU
+    /// the latest clock read `[ps]`: no later one is earlier, on whichever vCPU
     last_read_ps: u64,
-    /// the model's time at the latest answer [ps]
+    /// the model's time at the latest answer `[ps]`
     model_ps: u64,
-    /// the guest's time minus the model's [ps]
+    /// the guest's time minus the model's `[ps]`
     offset_ps: u64,
     /// last load and last store of a repeating instruction: (instruction, line), to tell a line only once
     last: [Option<(u16, u64)>; 2],
@@ -77,7 +77,7 @@ impl Feed {
         self.link.publish();
     }
 
-    /// The model's time at its latest answer [ps].
+    /// The model's time at its latest answer `[ps]`.
     pub fn model_ps(&self) -> u64 {
         self.model_ps
     }
@@ -124,7 +124,7 @@ impl Feed {
         self.turns.begin_stretch();
     }
 
-    /// How long the instructions of each vCPU took in the stretch that ends here [ps].
+    /// How long the instructions of each vCPU took in the stretch that ends here `[ps]`.
     pub fn end_stretch(&self) -> impl Iterator<Item = u64> {
         self.turns.end_stretch()
     }
@@ -357,7 +357,7 @@ impl Feed {
         self.show(ps);
     }
 
-    /// No vCPU had anything to do until the guest's time `until_ps`: how long that is for the model [ps].
+    /// No vCPU had anything to do until the guest's time `until_ps`: how long that is for the model `[ps]`.
     pub fn idle(&mut self, until_ps: u64) -> u64 {
         let until_ps = until_ps - self.offset_ps;
         let idle_ps = until_ps.saturating_sub(self.model_ps);
@@ -369,7 +369,7 @@ impl Feed {
     }
 
     /// Tells the model that no vCPU has anything to do before the guest's time `until_ps`, or before the drive has
-    /// done something. Returns how long that is for the model [ps].
+    /// done something. Returns how long that is for the model `[ps]`.
     pub fn rest(&mut self, until_ps: u64) -> u64 {
         let (until_ps, before_ps) = (until_ps - self.offset_ps, self.model_ps);
         let speaker = turns::speaker();

@@ -5,7 +5,7 @@
 
 use cxlab_access::record::PAUSE_PS;
 
-/// Simulated time between two sync points of a vCPU [ps]: timers are late by at most two of them, three where there are
+/// Simulated time between two sync points of a vCPU `[ps]`: timers are late by at most two of them, three where there are
 /// several vCPUs.
 const INTERVAL_PS: u64 = 2_000_000;
 /// Sync points that a vCPU may be ahead of the model. Where there are several vCPUs, another one may have to run before
@@ -59,7 +59,7 @@ impl Syncs {
         })
     }
 
-    /// An instruction takes so long by now [ps].
+    /// An instruction takes so long by now `[ps]`.
     pub fn follow(&mut self, pace_ps: u64) {
         self.quantum = (INTERVAL_PS / pace_ps).clamp(*QUANTUM.start(), *QUANTUM.end());
     }

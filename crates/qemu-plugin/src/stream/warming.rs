@@ -16,11 +16,11 @@ use crate::turns::untimed::{self, Untimed};
 
 use super::axis::Axis;
 
-/// Instructions between two looks at the timers; of several vCPUs, simulated time [ps].
+/// Instructions between two looks at the timers; of several vCPUs, simulated time `[ps]`.
 const QUANTUM: u64 = 10_000;
 const QUANTUM_PS: u64 = 2_000_000;
 
-/// Pace of instructions: so many in so much time [ps]. Those that repeat count by their lines.
+/// Pace of instructions: so many in so much time `[ps]`. Those that repeat count by their lines.
 #[derive(Clone, Copy)]
 struct Pace {
     instructions: u64,
@@ -53,17 +53,17 @@ pub struct Warming {
     axis: Axis,
     pace: Pace,
     /// instructions of this phase of warming, and as many as there were when the timers were last looked at. With
-    /// several vCPUs, the second is the time that had passed then [ps]
+    /// several vCPUs, the second is the time that had passed then `[ps]`
     instructions: u64,
     looked: u64,
-    /// idle, and all time without instructions [ps]
+    /// idle, and all time without instructions `[ps]`
     idle_ps: u64,
     stood_ps: u64,
-    /// of this stretch of detail: instructions, time without any, and the model's time when it began [ps]
+    /// of this stretch of detail: instructions, time without any, and the model's time when it began `[ps]`
     detailed: u64,
     detail_stood_ps: u64,
     detail_began_ps: u64,
-    /// of it, how long all were idle [ps]
+    /// of it, how long all were idle `[ps]`
     detail_idle_ps: u64,
     /// of several vCPUs, instructions of each in this stretch of detail
     stretch: Vec<u64>,
@@ -173,13 +173,13 @@ impl Warming {
         self.axis.begin_stretch();
     }
 
-    /// Time since the phase began [ps].
+    /// Time since the phase began `[ps]`.
     pub fn time_ps(&self) -> u64 {
         if self.several { self.untimed.passed_ps() } else { self.pace.time_ps(self.instructions) + self.stood_ps }
     }
 
     /// A phase of warming of several vCPUs begins on this vCPU. The model has come to `model_ps`; the instructions of
-    /// each took so long in the stretch of detail before [ps].
+    /// each took so long in the stretch of detail before `[ps]`.
     pub fn begin_of_several(&mut self, vcpu: usize, model_ps: u64, busy_ps: impl Iterator<Item = u64>) {
         let stretch: Vec<_> = self.stretch.iter_mut().map(std::mem::take).zip(busy_ps).collect();
         let time_ps = (model_ps - self.detail_began_ps).saturating_sub(self.detail_idle_ps);
@@ -195,7 +195,7 @@ impl Warming {
         }
     }
 
-    /// Position of the schedule of several vCPUs [ns].
+    /// Position of the schedule of several vCPUs `[ns]`.
     pub fn position_of_several(&self) -> u64 {
         self.axis.position()
     }
@@ -206,7 +206,7 @@ impl Warming {
         self.untimed.enter(vcpu)
     }
 
-    /// Time that all were idle since the phase began [ps].
+    /// Time that all were idle since the phase began `[ps]`.
     pub fn idle_ps(&self) -> u64 {
         self.idle_ps
     }

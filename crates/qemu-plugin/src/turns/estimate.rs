@@ -11,9 +11,9 @@ use cxlab_access::record::PAUSE_PS;
 
 use super::SPIN;
 
-/// Pace of a vCPU that no answer has told anything of: an instruction a cycle at 4 GHz [ps].
+/// Pace of a vCPU that no answer has told anything of: an instruction a cycle at 4 GHz `[ps]`.
 const FIRST_PACE_PS: u64 = 250;
-/// Six instructions a cycle at 4 GHz [ps].
+/// Six instructions a cycle at 4 GHz `[ps]`.
 const LEAST_PACE_PS: u64 = 40;
 /// Instructions that the pace is measured over, at least.
 const MEASURED: u64 = 100;
@@ -25,7 +25,7 @@ const KEPT: usize = 256;
 struct Place {
     /// instructions executed
     instructions: u64,
-    /// time that passed without instructions: in a PAUSE, halted, or waiting for a device [ps]
+    /// time that passed without instructions: in a PAUSE, halted, or waiting for a device `[ps]`
     stood_ps: u64,
 }
 
@@ -42,17 +42,17 @@ pub struct Estimate {
     /// the model's last word, and where it is of
     known_ps: u64,
     known: Place,
-    /// so much further it is than it seems, as the model has found since [ps]
+    /// so much further it is than it seems, as the model has found since `[ps]`
     lead_ps: u64,
     /// answers of its own that were put off, one after the other
     put_off: u32,
     /// an earlier answer, and where it is of: what the pace is measured from
     measured: Option<(u64, Place)>,
-    /// an instruction takes so long [ps]
+    /// an instruction takes so long `[ps]`
     pace_ps: u64,
-    /// where its last PAUSE was [instructions]
+    /// where its last PAUSE was `[instructions]`
     paused: Option<u64>,
-    /// where a stretch of detail began, and when [ps]
+    /// where a stretch of detail began, and when `[ps]`
     stretch: (u64, Place),
 }
 
@@ -75,7 +75,7 @@ impl Estimate {
         }
     }
 
-    /// The model's time that it has come to [ps].
+    /// The model's time that it has come to `[ps]`.
     pub fn ps(&self) -> u64 {
         self.known_ps
             + (self.here.instructions - self.known.instructions) * self.pace_ps
@@ -92,7 +92,7 @@ impl Estimate {
         self.stretch = (self.ps(), self.here);
     }
 
-    /// How long the instructions of the stretch that ends here took, without PAUSEs, halts and devices [ps].
+    /// How long the instructions of the stretch that ends here took, without PAUSEs, halts and devices `[ps]`.
     pub fn end_stretch(&self) -> u64 {
         let (began_ps, began) = self.stretch;
         let passed = self.ps().saturating_sub(began_ps);

@@ -17,7 +17,7 @@ use cxlab_access::record::PAUSE_PS;
 use super::SPIN;
 use crate::qemu::{self, Cpu};
 
-/// Greatest lead of a vCPU over the one most behind [ps]. If two wait for each other without PAUSE or a sleep, one
+/// Greatest lead of a vCPU over the one most behind `[ps]`. If two wait for each other without PAUSE or a sleep, one
 /// waits so much too long. Of 10 us a barrier of two threads made 1.5 times the time of detail
 /// (tests/programs/crew.c).
 const SLICE_PS: u64 = 2_000_000;
@@ -55,14 +55,14 @@ pub fn wakes(cpu: Cpu, vcpus: usize) {
 
 /// Progress of each vCPU in a stretch that is not timed.
 pub struct Untimed {
-    /// since the stretch began [ps]; the one that has come furthest
+    /// since the stretch began `[ps]`; the one that has come furthest
     at_ps: Vec<u64>,
     furthest_ps: u64,
     pace_ps: Vec<u64>,
     /// instructions since each executed PAUSE
     since_pause: Vec<u64>,
     running: usize,
-    /// time of its turn that is left [ps]
+    /// time of its turn that is left `[ps]`
     left_ps: u64,
 }
 
@@ -78,7 +78,7 @@ impl Untimed {
         }
     }
 
-    /// A stretch begins on this vCPU; an instruction of each takes so long [ps].
+    /// A stretch begins on this vCPU; an instruction of each takes so long `[ps]`.
     pub fn begin(&mut self, vcpu: usize, pace_ps: impl Iterator<Item = u64>) {
         self.pace_ps.clear();
         self.pace_ps.extend(pace_ps);
@@ -93,7 +93,7 @@ impl Untimed {
         RUNNING.store(vcpu, Relaxed);
     }
 
-    /// Time since the stretch began, by the vCPU that has come furthest [ps].
+    /// Time since the stretch began, by the vCPU that has come furthest `[ps]`.
     pub fn passed_ps(&self) -> u64 {
         self.furthest_ps
     }

@@ -64,7 +64,7 @@ class About:
         return ",".join(f"{node.name}={format_bytes(size)}" for node, size in nodes)
 
     def written(self) -> str:
-        """As a document. Of the machine's figures it has those that Linux was told."""
+        """Write the checkpoint's document. Of the machine's figures it has those that Linux was told."""
         machine = replace(self.machine, asked=str(self.asked), resolved={})
         document = {KEY: Format.CHECKPOINT.value, **msgspec.to_builtins(replace(self, machine=machine))}
         return json.dumps(document, indent=1) + "\n"
@@ -154,7 +154,7 @@ class Checkpoint:
         )
 
     def anew(self, *, begin: bool = True) -> str:
-        """What to do about one that does not fit."""
+        """Advice for a checkpoint that does not fit."""
         text = f"remove it (cxlab checkpoint --remove {self.name}) and make it anew"
         return f"{text[0].upper()}{text[1:]}" if begin else text
 
@@ -190,7 +190,7 @@ def place(name: str) -> str:
 
 
 def names() -> list[str]:
-    """Those that are there."""
+    """Names of all checkpoints."""
     folder = cache.folder() / FOLDER
     return sorted(path.parent.name for path in folder.glob(f"[!.]*/{ABOUT}"))
 

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 
 def create(name: str) -> IO[bytes]:
-    """A new one."""
+    """Make a file in memory."""
     return os.fdopen(os.memfd_create(f"cxlab-{name}"), "w+b")
 
 

@@ -25,7 +25,7 @@ def command(task: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Its variables: where Python finds this package, if somebody had to say."""
+    """Variables of the model's process: where Python finds this package, if somebody had to say."""
     path = os.environ.get("PYTHONPATH")
     return {} if path is None else {"PYTHONPATH": path}
 
@@ -46,7 +46,7 @@ class JobPipe:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close them."""
+        """Close both ends."""
         os.close(self.read_end)
         if self.write_end >= 0:
             os.close(self.write_end)
@@ -79,7 +79,7 @@ class Descriptors:
     profile: int | None = None
 
     def all(self) -> list[int]:
-        """Those that there are."""
+        """All descriptors that are open."""
         every = (self.ring, self.qemu, self.counters, self.record, self.timeline, self.profile)
         return [descriptor for descriptor in every if descriptor is not None]
 

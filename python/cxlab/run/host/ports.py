@@ -22,8 +22,8 @@ MOST_LINE_BYTES = 64 << 20
 #: Of a stream's end, kept for messages [bytes], and shown in them [characters].
 MOST_TAIL = 1 << 10
 MOST_SHOWN = 100
-#: How long the priming of standard input waits for more [ms]: a writer that has not begun while the guest
-#: booted will not begin just now.
+#: Time for which the priming of standard input waits for more [ms]. A writer that has not begun while the
+#: guest booted will not begin just now.
 SILENCE_MS = 10
 
 
@@ -37,7 +37,7 @@ class Ports:
     qemu: dict[str, socket.socket] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make the pairs."""
+        """Make the pairs of sockets."""
         for name in self.names:
             self.host[name], self.qemu[name] = socket.socketpair()
 
@@ -47,7 +47,7 @@ class Ports:
             end.close()
 
     def close(self) -> None:
-        """Both ends."""
+        """Close both ends of all pairs."""
         for end in (*self.host.values(), *self.qemu.values()):
             end.close()
 

@@ -246,7 +246,7 @@ class Processes:
         )
 
     def _detail(self) -> str:
-        """What the plugin begins detail at: behind a checkpoint init says where, as it does behind a text."""
+        """Where the plugin begins detail: at init's word, after a text as in a run from a checkpoint."""
         detail, within = self.request.detail, self.request.bounds.begins is not None
         begun = self.request.checkpoint is not None
         return "output" if within or (begun and detail == "all") else detail
@@ -318,7 +318,7 @@ class Processes:
                     self._await(process, GRACE_SECONDS / 2, interruptible=False)
 
     def kill(self) -> None:
-        """Nothing is left."""
+        """Kill all processes, and give the ring back."""
         for process in self.running():
             process.signal(signal.SIGKILL)
             process.wait()
@@ -327,7 +327,7 @@ class Processes:
             self.ring = None
 
     def running(self) -> list[Process]:
-        """Those that were started."""
+        """Processes that were started."""
         return [process for process in (self.qemu, self.model) if process is not None]
 
     def named(self) -> dict[str, Process]:

@@ -101,7 +101,7 @@ class _Work:
 
     @property
     def executed(self) -> int:
-        """Instructions so far."""
+        """Number of instructions so far."""
         return 0 if self.last is None else _all(self.last.instructions)
 
     def parts(self, goal: Goal | None) -> Iterator[_Part]:

@@ -63,9 +63,9 @@ KERNEL_ARGUMENTS = (
     "tsc=reliable",
     # A self-test of the crypto layer would still share the CPU with the program's first loops.
     "cryptomgr.notests",
-    # The CPUs modelled answer Spectre v2 in hardware (eIBRS, BHI_DIS_S); on QEMU's CPU, Linux would put
-    # retpolines in their place, an indirect branch of the kernel for each of which no real one pays. The
-    # other mitigations stay.
+    # The CPUs modelled answer Spectre v2 in hardware (eIBRS, BHI_DIS_S). On QEMU's CPU, Linux would put
+    # retpolines in their place: indirect branches of the kernel for which no real CPU pays. The other
+    # mitigations stay.
     "spectre_v2=off",
     # By IA32_ARCH_CAPABILITIES the processors modelled say that they have neither Meltdown nor L1TF nor MDS.
     # QEMU's has no such register, and Linux would change page tables at each system call.

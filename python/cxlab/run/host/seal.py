@@ -56,7 +56,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Seal:
-    """What is written beside a state."""
+    """Seal of a state, in a file beside it: checksum, time and identity of the state's file."""
 
     sha256: str
     time_ps: int

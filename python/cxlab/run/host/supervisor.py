@@ -341,7 +341,7 @@ class _Session:
         self.processes.abort()
 
     def kill(self) -> None:
-        """Nothing is left."""
+        """Give the terminal back, and kill all processes."""
         if self.terminal is not None:
             self.terminal.leave()
         self.processes.kill()

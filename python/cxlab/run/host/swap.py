@@ -32,7 +32,7 @@ class Ends:
     file: int
 
     def all(self) -> tuple[int, int, int]:
-        """Each of them."""
+        """All three file descriptors."""
         return (self.device, self.plugin, self.file)
 
 

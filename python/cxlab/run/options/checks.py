@@ -1,4 +1,4 @@
-"""What the machine's parts do is held to the rules of their standards: ``--check``."""
+"""``--check`` holds the parts of the machine to the rules of their standards."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Effect:
     moved_note: str = ""
 
     def __or__(self, other: Effect) -> Effect:
-        """Both."""
+        """Join the effects of two options."""
         return Effect(
             {**self.config, **other.config},
             self.plugin + other.plugin,
@@ -66,7 +66,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Option(Generic[Value]):
-    """A declaration."""
+    """Declaration of an option: its flag, help, check and effect."""
 
     #: as on the command line: --poison
     flag: str

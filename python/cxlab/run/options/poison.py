@@ -13,7 +13,7 @@ from cxlab.run.topology import Topology
 
 @dataclass(frozen=True)
 class Poison:
-    """One line."""
+    """One poisoned line."""
 
     node: str
     window: int

@@ -32,7 +32,7 @@ class Retraining:
     at: str
 
     def job(self) -> border.Retraining:
-        """In the model's words."""
+        """The retraining as the model takes it."""
         return {"node": self.place, "at": self.at, "lanes": self.width, "rate": self.rate}
 
 

@@ -53,7 +53,7 @@ class Sample:
     most: int | None = None
 
     def job(self) -> SampleJob:
-        """For the model."""
+        """The sampling as the model takes it."""
         job: SampleJob = {"detail": self.detail, "warm": self.warm, "seed": self.seed}
         if self.every is not None:
             job["every"] = self.every
@@ -62,7 +62,7 @@ class Sample:
         return job
 
     def plugin(self) -> str:
-        """For the QEMU plugin (crates/qemu-plugin/src/arguments.rs)."""
+        """The sampling as an argument of the QEMU plugin (crates/qemu-plugin/src/arguments.rs)."""
         windows = f"most={self.most}" if self.every is None else str(self.every)
         return f"{self.detail}:{self.warm}:{windows}:{self.seed}"
 

@@ -20,7 +20,7 @@ DEFAULT_PARENT = Path("cxlab-runs")
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """An existing folder."""
+    """The existing folder of a run."""
 
     path: Path
     #: a lock on the folder, which the kernel takes back when this process ends
@@ -72,12 +72,12 @@ class RunDirectory:
 
     @property
     def config(self) -> Path:
-        """Resolved configuration."""
+        """Resolved configuration of the run: config.json."""
         return self.path / "config.json"
 
     @property
     def summary(self) -> Path:
-        """The results."""
+        """Results of the run: summary.json."""
         return self.path / "summary.json"
 
     @property

@@ -161,5 +161,5 @@ def _memory(request: Request) -> dict[str, int]:
 
 
 def _text(raw: str) -> str:
-    """For readers: bytes that are not UTF-8 become the replacement character."""
+    """Text for readers: bytes that are not UTF-8 become the replacement character."""
     return raw.encode(errors="surrogateescape").decode(errors="replace")

@@ -18,7 +18,7 @@ use crate::addr::{Hpa, LINES_PER_PAGE};
 const CONFIRMED: u32 = 2;
 /// Lines that a stream requests when L2 is looked up.
 const AT_ONCE: u32 = 2;
-/// Distance within which an out-of-order core skips and repeats lines of a stream [lines].
+/// Distance within which an out-of-order core skips and repeats lines of a stream `[lines]`.
 const REACH: u64 = 4;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +30,7 @@ struct Stream {
     downwards: bool,
     /// accesses that continued in the stream's direction
     confirmed: u32,
-    /// number of the last access; the stream with the smallest makes room [accesses]
+    /// number of the last access; the stream with the smallest makes room `[accesses]`
     used: u64,
 }
 

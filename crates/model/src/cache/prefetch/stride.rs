@@ -7,7 +7,7 @@
 use super::Wanted;
 use crate::addr::Hpa;
 
-/// Longest stride [lines]: 2 KiB.
+/// Longest stride `[lines]`: 2 KiB.
 const LONGEST: i64 = 32;
 /// Equal steps that confirm a stride.
 const CONFIRMED: u8 = 2;
@@ -17,7 +17,7 @@ struct Seen {
     /// place of the load instruction
     place: u64,
     last: u64,
-    /// distance from one load to the next [lines]
+    /// distance from one load to the next `[lines]`
     stride: i64,
     confirmed: u8,
 }

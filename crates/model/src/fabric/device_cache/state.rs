@@ -21,9 +21,9 @@ use crate::mem::Tag;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceCacheSpec {
-    /// bytes of DRAM that hold pages of the flash [B]
+    /// bytes of DRAM that hold pages of the flash `[B]`
     pub capacity: Sourced<Bytes>,
-    /// bytes of a page, which is fetched, replaced and written back as a whole [B]
+    /// bytes of a page, which is fetched, replaced and written back as a whole `[B]`
     pub line: Sourced<Bytes>,
     /// pages of a set
     pub ways: Sourced<u32>,
@@ -32,7 +32,7 @@ pub struct DeviceCacheSpec {
     pub prefetch: Sourced<CachePrefetch>,
     /// pages that are fetched or written back at once; requests of one page share an entry
     pub mshrs: Sourced<u32>,
-    /// look-up of a request in the directory [ns]
+    /// look-up of a request in the directory `[ns]`
     pub look_up: Sourced<Time>,
     /// contents of the cache when a run begins
     pub start: Sourced<Start>,

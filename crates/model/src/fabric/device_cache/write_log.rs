@@ -29,9 +29,9 @@ use crate::mem::Tag;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteLogSpec {
-    /// bytes of DRAM beyond `cache.capacity` that hold lines: one half is filled while the other is compacted [B]
+    /// bytes of DRAM beyond `cache.capacity` that hold lines: one half is filled while the other is compacted `[B]`
     pub capacity: Sourced<Bytes>,
-    /// look-up in the index, beside that in the directory; a read whose page is there does not wait for it [ns]
+    /// look-up in the index, beside that in the directory; a read whose page is there does not wait for it `[ns]`
     pub look_up: Sourced<Time>,
     /// pages that compaction reads, merges and programs at once
     pub merge_buffer: Sourced<u32>,
@@ -141,7 +141,7 @@ pub struct Merge {
 /// State of a write log.
 #[derive(Clone, Debug)]
 pub struct WriteLog {
-    /// start of the log in the DRAM [B]
+    /// start of the log in the DRAM `[B]`
     base: u64,
     /// number of slots of a half
     slots: u32,

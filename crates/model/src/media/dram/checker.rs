@@ -23,7 +23,7 @@ pub struct Violation {
     pub rule: &'static str,
     pub earlier: Option<Issued>,
     pub command: Issued,
-    /// the least distance from `earlier` [nCK], for a constraint
+    /// the least distance from `earlier` `[nCK]`, for a constraint
     pub needed: Option<Cycles>,
 }
 
@@ -205,7 +205,7 @@ pub struct Checker {
     generation: super::Generation,
     /// for each command, the rules that this command ends
     rules: Vec<(Command, Vec<Rule>)>,
-    /// how far rules look back, and how far rules that begin with a refresh look back [nCK]
+    /// how far rules look back, and how far rules that begin with a refresh look back `[nCK]`
     near: u64,
     far: u64,
     /// near commands without refreshes, and near refreshes
@@ -237,7 +237,7 @@ struct Bank {
     at: BankAddress,
     row: Option<u32>,
     opened: Option<Issued>,
-    /// a command with auto-precharge, and the time from which the bank can be opened again [nCK]
+    /// a command with auto-precharge, and the time from which the bank can be opened again `[nCK]`
     closing: Option<(Issued, u64)>,
 }
 

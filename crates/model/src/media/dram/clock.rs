@@ -13,7 +13,7 @@ use cxlab_kernel::Time;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// Clock cycles [nCK], as a span or as a count since the start.
+/// Clock cycles `[nCK]`, as a span or as a count since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cycles(pub u64);
 
@@ -44,7 +44,7 @@ impl fmt::Display for Cycles {
     }
 }
 
-/// Transfers a second on each data line [MT/s]; the clock runs at half of it.
+/// Transfers a second on each data line `[MT/s]`; the clock runs at half of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct TransferRate {
@@ -91,7 +91,7 @@ impl fmt::Display for TransferRate {
 /// Edges of a clock that runs at half a transfer rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// the period is numerator / denominator [ps], in lowest terms
+    /// the period is numerator / denominator `[ps]`, in lowest terms
     numerator: u64,
     denominator: u64,
 }

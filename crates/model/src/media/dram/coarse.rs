@@ -27,17 +27,17 @@ use crate::mem::{Access, AccessKind, Driver};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CoarseSpec {
-    /// latency of a read alone, from arrival to its last beat at the requester, all included [ns]
+    /// latency of a read alone, from arrival to its last beat at the requester, all included `[ns]`
     pub latency: Sourced<Time>,
     /// banks of a channel that work at once
     pub banks: Sourced<u32>,
-    /// how long an access keeps its bank, the row cycle [ns]
+    /// how long an access keeps its bank, the row cycle `[ns]`
     pub bank_busy: Sourced<Time>,
-    /// bandwidth of one channel's bus [GB/s]
+    /// bandwidth of one channel's bus `[GB/s]`
     pub bandwidth: Sourced<Bandwidth>,
     /// buses side by side
     pub channels: Sourced<u32>,
-    /// bytes that stay together in one channel [B]
+    /// bytes that stay together in one channel `[B]`
     pub interleave: Sourced<Bytes>,
 }
 
@@ -58,7 +58,7 @@ pub struct Coarse {
     map: ChannelMap,
     latency: Time,
     bank_busy: Time,
-    /// time of a line on the bus [ps]
+    /// time of a line on the bus `[ps]`
     burst: Time,
     channels: Vec<Channel>,
 }

@@ -14,19 +14,19 @@ use crate::fact::Sourced;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ControllerSpec {
-    /// reads that a sub-channel schedules from [entries]
+    /// reads that a sub-channel schedules from `[entries]`
     pub read_queue: Sourced<u32>,
-    /// posted writes that a sub-channel holds [entries]
+    /// posted writes that a sub-channel holds `[entries]`
     pub write_queue: Sourced<u32>,
-    /// writes that start a drain [entries]
+    /// writes that start a drain `[entries]`
     pub write_high_mark: Sourced<u32>,
-    /// writes that end it [entries]
+    /// writes that end it `[entries]`
     pub write_low_mark: Sourced<u32>,
-    /// after this long in its queue a request goes before all others [us]
+    /// after this long in its queue a request goes before all others `[us]`
     pub age_limit: Sourced<Time>,
     pub page_policy: Sourced<PagePolicy>,
     pub refresh: Sourced<RefreshMode>,
-    /// last beat of a read at the pins to the requester's side of the controller [ns]
+    /// last beat of a read at the pins to the requester's side of the controller `[ns]`
     pub return_latency: Sourced<Time>,
     pub address_map: AddressMapSpec,
 }

@@ -33,7 +33,7 @@ pub struct DetailedSpec {
     pub channels: Sourced<u32>,
     /// ranks of a channel
     pub ranks: Sourced<u32>,
-    /// bytes that stay together in one sub-channel [B]
+    /// bytes that stay together in one sub-channel `[B]`
     pub interleave: Sourced<Bytes>,
     pub controller: ControllerSpec,
 }

@@ -60,7 +60,7 @@ pub struct Device {
     command_bus: Cycles,
     banks: Banks,
     ranks: Vec<Rank>,
-    /// [from][to] for reads and writes: same group, other group, other rank
+    /// `[from][to]` for reads and writes: same group, other group, other rank
     column_gap: [[ColumnGap; 2]; 2],
 }
 

@@ -49,7 +49,7 @@ pub enum Mode {
     Spare,
 }
 
-/// Marks of the write queue [entries].
+/// Marks of the write queue `[entries]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
     pub high: usize,

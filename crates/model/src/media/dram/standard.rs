@@ -79,9 +79,9 @@ pub fn part_names() -> Vec<String> {
 pub struct Organisation {
     /// independent buses in a 64-bit channel: 1 in DDR4, 2 in DDR5
     pub sub_channels: Sourced<u32>,
-    /// data lines of a sub-channel without ECC [bits]
+    /// data lines of a sub-channel without ECC `[bits]`
     pub width_bits: Sourced<u32>,
-    /// data lines of a device [bits]
+    /// data lines of a device `[bits]`
     pub device_bits: Sourced<u32>,
     pub bank_groups: Sourced<u32>,
     pub banks_per_group: Sourced<u32>,
@@ -141,7 +141,7 @@ impl Dram {
         self.timing.cycles(self.clock(), self.generation, burst)
     }
 
-    /// Bandwidth of the data lines of all sub-channels of a channel [B/s].
+    /// Bandwidth of the data lines of all sub-channels of a channel `[B/s]`.
     #[must_use]
     pub fn peak_bytes_per_second(&self) -> u64 {
         let bits = u64::from(*self.organisation.width_bits) * u64::from(*self.organisation.sub_channels);

@@ -26,7 +26,7 @@ macro_rules! timings {
             pub same_bank_refresh: Option<SameBankRefreshSpec>,
         }
 
-        /// Timing in cycles of its own clock [nCK].
+        /// Timing in cycles of its own clock `[nCK]`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Timing {
             $($(#[doc = $doc])+ pub $field: Cycles,)+
@@ -106,7 +106,7 @@ timings! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SameBankRefreshSpec {
-    /// tREFI in fine granularity mode [us]; a REFsb comes once in this time for each bank of a group
+    /// tREFI in fine granularity mode `[us]`; a REFsb comes once in this time for each bank of a group
     #[serde(rename = "tREFI2")]
     pub t_refi2: Sourced<cxlab_kernel::Time>,
     /// REFsb to the next activate of its banks
@@ -117,7 +117,7 @@ pub struct SameBankRefreshSpec {
     pub t_refsbrd: Sourced<Minimum>,
 }
 
-/// Same-bank refresh in cycles [nCK].
+/// Same-bank refresh in cycles `[nCK]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SameBankRefresh {
     pub t_refi2: Cycles,

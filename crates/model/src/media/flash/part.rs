@@ -24,18 +24,18 @@ pub struct FlashPart {
     pub planes: Sourced<u32>,
     /// pages of a block
     pub pages: Sourced<u32>,
-    /// bytes of a page that hold data [B]
+    /// bytes of a page that hold data `[B]`
     pub page: Sourced<Bytes>,
-    /// from the cells to the page register, tR [ns]
+    /// from the cells to the page register, tR `[ns]`
     pub read: Sourced<Time>,
-    /// from the page register to the cells, tPROG [ns]
+    /// from the page register to the cells, tPROG `[ns]`
     pub program: Sourced<Time>,
-    /// of a block, tBERS [ns]
+    /// of a block, tBERS `[ns]`
     pub erase: Sourced<Time>,
-    /// until a program or an erase has made way for a read [ns]; without it a read waits for their end
+    /// until a program or an erase has made way for a read `[ns]`; without it a read waits for their end
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<Sourced<Time>>,
-    /// bandwidth of a channel's bus [GB/s]
+    /// bandwidth of a channel's bus `[GB/s]`
     pub bus: Sourced<Bandwidth>,
 }
 

@@ -24,7 +24,7 @@ pub struct NumaBalancingSpec {
     pub hot_threshold: Time,
     /// between two changes of the threshold
     pub adjust_period: Time,
-    /// promotion candidates in `rate_period` [pages]
+    /// promotion candidates in `rate_period` `[pages]`
     pub rate_limit: u64,
     pub rate_period: Time,
 }
