@@ -41,7 +41,7 @@ Options = tuple[str, ...]
 
 
 def subject(*programs: Program[Any]) -> Subject:
-    """What the workloads are: each is a real program, and says so if it stands for another."""
+    """Subject of an experiment on these workloads: each says so if it stands for another program."""
     return real("; ".join(find(program.name).what for program in programs))
 
 
@@ -77,7 +77,7 @@ class Runs(Generic[M]):
         return msgspec.convert(seeds, self.workload.measures)
 
     def models(self, placement: Options, **more: str | int) -> list[Ran]:
-        """What the model counted in the same runs, for each seed."""
+        """Counters of the model in the same runs, for each seed."""
         return self._written(placement, more).runs
 
     def _written(self, placement: Options, more: Mapping[str, str | int]) -> Written:

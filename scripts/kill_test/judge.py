@@ -69,7 +69,7 @@ def _summary(place: Workplace) -> Finished | None:
 
 
 def _of_an_early_end(place: Workplace, end: End, said: str, summary: Finished | None) -> list[str]:
-    """What is wrong with a run that did not come to its end and could clean up."""
+    """Defects of a run that ended early and could clean up."""
     found, status = [], end.status
     if not end.disturbed:
         found.append(f"status {status} of an undisturbed run")

@@ -315,7 +315,7 @@ def _aligned(lines: Sequence[tuple[str, str, str]], width: int) -> Text:
 
 
 def _interval(sampling: Sampling) -> str:
-    """What is known of the simulated time."""
+    """Confidence interval of the simulated time."""
     interval = sampled.ends(sampling, "simulated_seconds")
     if interval is None:
         return "too few for an interval"
