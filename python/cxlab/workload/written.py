@@ -25,7 +25,7 @@ class Measured(Struct, frozen=True):
 
 
 class Ran(Struct, frozen=True):
-    """What the model counted in the run of a seed."""
+    """Counters of the model in the run of a seed."""
 
     seed: int
     instructions: int
@@ -35,7 +35,7 @@ class Ran(Struct, frozen=True):
 
     @property
     def instructions_per_second(self) -> float:
-        """Instructions of all cores over the simulated time."""
+        """Instructions of all cores in each simulated second."""
         return self.instructions / self.simulated_s
 
     @property
