@@ -27,7 +27,7 @@ class Program(Generic[M]):
 
 
 class RedisYcsb(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of redis-ycsb: operations a second, and their latency [us]."""
+    """Measures of redis-ycsb: operations a second, and their latency [us]."""
 
     throughput: Seeds
     latency_mean: Seeds
@@ -36,7 +36,7 @@ class RedisYcsb(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Embedding(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of embedding: queries a second, rows gathered [GB/s], the slowest thread's time [us]."""
+    """Measures of embedding: queries a second, rows gathered [GB/s], the slowest thread's time [us]."""
 
     throughput: Seeds
     gathered: Seeds
@@ -44,7 +44,7 @@ class Embedding(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LlmDecode(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of llm-decode: tokens a second, what is read [GB/s], the largest relative error."""
+    """Measures of llm-decode: tokens a second, what is read [GB/s], the largest relative error."""
 
     tokens_per_second: Seeds
     read: Seeds
@@ -52,14 +52,14 @@ class LlmDecode(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Euler(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of euler: simulated time of a step [ms], cells a second."""
+    """Measures of euler: simulated time of a step [ms], cells a second."""
 
     time_per_step: Seeds
     cells_per_second: Seeds
 
 
 class FioPageCache(Struct, frozen=True, forbid_unknown_fields=True):
-    """Of fio-page-cache: latency of a read [us], share of reads that the page cache answers [%]."""
+    """Measures of fio-page-cache: latency of a read [us], share of reads that the page cache answers [%]."""
 
     latency_p50: Seeds
     latency_p99: Seeds

@@ -1,7 +1,7 @@
 """Lists what is read by a string literal, in all Python but the tests. No result may be.
 
-Each result has a type: of a bench, a replay, a run, a validation, a sweep, a comparison, a plan, a
-calibration, a workload, an experiment. So a misspelt key fails in mypy, not in a user's hands. Two modules
+Each result has a type: of a bench, a replay, a run, a validation, a sweep, a comparison or a plan. So have
+a calibration, a workload and an experiment. A misspelt key fails in mypy, not in a user's hands. Two modules
 are apart. Series over time have columns by the names of nodes: `cxlab.run.results.series` alone subscripts
 them. The description of a machine is a tree without types: `cxlab.description` alone reads ``spec``.
 

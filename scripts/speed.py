@@ -117,7 +117,7 @@ def run(folder: Path, program: Path, arguments: tuple[str, ...], *options: str) 
 
 
 def executed(run: Finished) -> Instructions:
-    """What a run in detail has executed."""
+    """Instructions that a run in detail has executed."""
     assert run.result is not None, f"{run.folder}: nothing was timed"
     return run.result.instructions
 

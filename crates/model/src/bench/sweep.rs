@@ -22,7 +22,7 @@ use crate::error::ModelError;
 /// Between two questions whether to go on: a person who presses ctrl-C sees no delay.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// What the caller of a sweep is told.
+/// News of a sweep for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// one more point has ended
@@ -75,7 +75,7 @@ pub fn sweep(
     Ok(points.into_iter().collect())
 }
 
-/// What a thread does next.
+/// The next task of a thread.
 enum Task {
     /// warm the machine of these jobs, which differ in their delay only
     Warm(Vec<usize>),

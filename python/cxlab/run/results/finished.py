@@ -16,7 +16,7 @@ from cxlab.run.errors import NoRun
 
 
 class HostSeconds(Struct, frozen=True):
-    """What a run took on the host [s]. None: it did not come to that."""
+    """Time that a run took on the host [s]. None: it did not come to that."""
 
     boot: float | None = None
     detail: float | None = None
