@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 from cxlab import model
@@ -63,6 +64,15 @@ def test_what_a_listener_raises_ends_the_sweep() -> None:
     assert len(heard) == 1
 
 
+@pytest.fixture
+def _sigint_is_heard() -> Iterator[None]:
+    """A shell lets what it starts in the background ignore SIGINT, and Python leaves that as it is."""
+    was = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, was)
+
+
+@pytest.mark.usefixtures("_sigint_is_heard")
 def test_ctrl_c_ends_a_sweep_and_its_threads() -> None:
     before = len(os.listdir("/proc/self/task"))
     jobs: list[BenchJob] = [

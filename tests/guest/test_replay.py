@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from cxlab.run.guest import kernel_image
+from cxlab.run.host import saved_boot
 from guests import PYTHON, Cxlab, Ran
 
 #: What the program reads, and so what must agree.
@@ -98,7 +100,7 @@ def test_a_guest_that_begins_where_linux_is_up_is_the_one_that_boots(tmp_path: P
     assert {key: saved.summary[key] for key in SIMULATED} == {key: whole.summary[key] for key in SIMULATED}
 
 
-def test_a_state_that_cannot_be_loaded_is_made_anew(
+def test_a_state_that_is_damaged_or_cannot_be_loaded_is_made_anew(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = tmp_path / "cache"
@@ -109,10 +111,15 @@ def test_a_state_that_cannot_be_loaded_is_made_anew(
     first = Cxlab(tmp_path).run("echo", "first", options=small)
     assert (first.status, first.stdout) == (0, b"first\n"), first.stderr
     [state] = cache.glob("cxlab/boot/*/state")
-    with state.open("r+b") as file:
-        file.truncate(1 << 20)
+    os.truncate(state, 1 << 20)
     damaged = Cxlab(tmp_path).run("echo", "damaged", options=small)
-    assert damaged.status == 125 and "was removed: run again" in damaged.stderr, damaged.stderr
+    assert (damaged.status, damaged.stdout) == (0, b"damaged\n"), damaged.stderr
+    assert state.stat().st_size > 1 << 20
+    # A state of which QEMU alone knows that it cannot load it.
+    os.truncate(state, 1 << 20)
+    saved_boot.seal(state.parent)
+    refused = Cxlab(tmp_path).run("echo", "refused", options=small)
+    assert refused.status == 125 and "was removed: run again" in refused.stderr, refused.stderr
     assert not state.exists()
 
 
