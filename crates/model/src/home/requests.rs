@@ -52,6 +52,8 @@ struct Pull {
 /// The table of each slice.
 #[derive(Clone)]
 pub struct Tables {
+    mine: std::collections::HashMap<(u16, u16), (u32, std::collections::VecDeque<RequestKey>)>,
+    most: u32,
     slices: Box<[Slots<Turns<Waiting>>]>,
     nodes: Box<[Occupancy]>,
 }
@@ -59,7 +61,7 @@ pub struct Tables {
 impl Tables {
     pub fn new(spec: &HomeSpec, slices: usize, cores: usize, nodes: usize) -> Tables {
         let slices = (0..slices).map(|_| Slots::in_turns(*spec.requests, cores)).collect();
-        Tables { slices, nodes: vec![Occupancy::default(); nodes].into() }
+        Tables { mine: Default::default(), most: std::env::var("CX_MOST").ok().and_then(|v| v.parse().ok()).unwrap_or(99), slices, nodes: vec![Occupancy::default(); nodes].into() }
     }
 
     /// Whether a slice has a free entry. A prefetch is refused without one.
@@ -76,6 +78,14 @@ impl Tables {
     /// Takes an entry at `now`. Returns when the request has it; `None` if the request waits.
     #[inline]
     fn take(&mut self, now: Time, key: RequestKey, request: &Request) -> Option<Time> {
+        if request.op != crate::request::Op::WriteBack {
+            let mine = self.mine.entry((request.core().0, request.slice.0)).or_default();
+            if mine.0 >= self.most {
+                mine.1.push_back(key);
+                return None;
+            }
+            mine.0 += 1;
+        }
         let node = &mut self.nodes[usize::from(request.node.0)];
         let table = &mut self.slices[usize::from(request.slice.0)];
         let at = table.take(now);
@@ -117,6 +127,13 @@ impl Home {
     /// Frees an entry and gives free entries to the next waiters.
     pub(super) fn give_back_entry<Q: Queue>(&mut self, now: Time, request: &Request, queue: &mut Q) {
         self.tables.nodes[usize::from(request.node.0)].held -= 1;
+        if request.op != crate::request::Op::WriteBack {
+            let mine = self.tables.mine.entry((request.core().0, request.slice.0)).or_default();
+            mine.0 = mine.0.saturating_sub(1);
+            if let Some(next) = mine.1.pop_front() {
+                queue.schedule(now, Event::Home(next));
+            }
+        }
         let table = &mut self.tables.slices[usize::from(request.slice.0)];
         table.give_back(now);
         while let Some((next, free)) = table.serve() {
@@ -136,7 +153,7 @@ impl Home {
     pub fn pull(&mut self, core: CoreId, line: Hpa, at: Time) -> Option<Time> {
         let slice = self.slice(line);
         let round_trip = self.mesh.to_home(core, slice) + self.mesh.to_core(core, slice);
-        let takes = round_trip + round_trip;
+        let takes = if std::env::var_os("CX_ONE").is_some() { round_trip } else { round_trip + round_trip };
         let table = &mut self.tables.slices[usize::from(slice.0)];
         let Some(at) = table.take(at) else {
             table.wait_for_turn(usize::from(core.0), Waiting::Victim(Pull { core, takes }));
