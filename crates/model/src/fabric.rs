@@ -203,7 +203,7 @@ impl<M> Fabric<M> {
         self.links.iter_mut().for_each(Link::clear_stats);
     }
 
-    /// A component between two links.
+    /// A component between two links: a switch, never a device or a memory.
     fn hop(&mut self, station: Station) -> Hop<'_> {
         match station {
             Station::Switch(at) => self.switches[usize::from(at)].hop(),

@@ -44,7 +44,7 @@ impl<M: Media> Fabric<M> {
         }
         match self.links[usize::from(link)].sender(direction) {
             Station::RootPort(port) => self.root_ports[usize::from(port)].waits_for_credit(kind),
-            Station::Device(_) | Station::DeviceCache(_) | Station::Media(_) => unreachable!("credits are asked ahead"),
+            // A device asks for its credits ahead.
             hop => self.hop(hop).stats.credit_waits.increment(),
         }
         self.wake_credit(now, link, direction, kind, driver);
@@ -63,9 +63,6 @@ impl<M: Media> Fabric<M> {
             let waited = now - self.flights[key(tag)].since;
             match self.links[usize::from(link)].sender(direction) {
                 Station::RootPort(port) => self.root_ports[usize::from(port)].stats.credit_wait.record(waited),
-                Station::Device(_) | Station::DeviceCache(_) | Station::Media(_) => {
-                    unreachable!("credits are asked ahead")
-                }
                 hop => self.hop(hop).stats.credit_wait.record(waited),
             }
             self.transmit(now, now, link, direction, tag, driver);
@@ -128,7 +125,6 @@ impl<M: Media> Fabric<M> {
                 self.devices[usize::from(at)].device.sent(sent, kind, reached, issued);
                 self.wake_queue(now, at, kind, driver);
             }
-            Station::DeviceCache(_) | Station::Media(_) => unreachable!("a memory is behind no link"),
             hop => {
                 let stats = self.hop(hop).stats;
                 match direction {
@@ -165,15 +161,10 @@ impl<M: Media> Fabric<M> {
                 driver.wake(arrived + latency, Due::At(Station::Device(at), Wake::Out(tag)));
             }
             Station::RootPort(at) => {
-                let back = arrived + joint.credit;
-                joint.lane(direction).credits.of(kind).give_back(back);
                 let latency = joint.after_arrival(self.root_ports[usize::from(at)].latency, direction, kind);
-                if self.log.is_some() {
-                    self.note_returned(link, direction, kind, back);
-                }
+                self.return_credit(arrived, link, direction, kind);
                 self.arrive_home(now, arrived + latency, at, tag, driver);
             }
-            Station::DeviceCache(_) | Station::Media(_) => unreachable!("a memory is behind no link"),
             hop => {
                 let through = arrived + self.hop(hop).port_to_port;
                 let wake = match direction {
@@ -195,16 +186,21 @@ impl<M: Media> Fabric<M> {
         kind: AccessKind,
         driver: &mut D,
     ) {
+        self.return_credit(free, link, direction, kind);
+        match self.links[usize::from(link)].sender(direction) {
+            Station::Device(device) => self.responses(now, device, kind, driver),
+            _ => self.wake_credit(now, link, direction, kind, driver),
+        }
+    }
+
+    /// A credit is on its way back from `free` on.
+    #[inline]
+    fn return_credit(&mut self, free: Time, link: u16, direction: Direction, kind: AccessKind) {
         let joint = &mut self.links[usize::from(link)];
         let back = free + joint.credit;
         joint.lane(direction).credits.of(kind).give_back(back);
-        let sender = joint.sender(direction);
         if self.log.is_some() {
             self.note_returned(link, direction, kind, back);
-        }
-        match sender {
-            Station::Device(device) => self.responses(now, device, kind, driver),
-            _ => self.wake_credit(now, link, direction, kind, driver),
         }
     }
 
