@@ -65,7 +65,7 @@ class Measured:
 def memory_workload(
     asked: Asked, machine: str, have: Settings, metric: Metric = "latency", peak: float | None = None
 ) -> Measured:
-    """The runs that measure a metric, and what they count; an efficiency is of ``peak`` [GB/s]."""
+    """Runs, and which of their measures is meant. An efficiency needs the memory's ``peak`` [GB/s]."""
     node = have.node
     bios = (machines.NO_PREFETCH,) if have.prefetch is False else ()
     machine = AskedMachine(machine, bios)

@@ -144,7 +144,7 @@ class Figure:
 
 
 def peak_gb_s(row: PointRow) -> float:
-    """The peak that an efficiency is of [GB/s]."""
+    """Peak of the memory, for a row that is an efficiency [GB/s]."""
     assert row.peak_gb_s is not None, f"{row.id} has no peak_gb_s"
     return row.peak_gb_s
 

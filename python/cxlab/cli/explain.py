@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,6 +28,8 @@ from cxlab.output import say
 #: Between them they have every kind of component: a CXL device, another socket.
 MACHINES = ("8468v-asic", "8468v-remote")
 OPTION = "an option of "
+#: Begins what one word is beside the others of its kind: a stage, in the core.
+DETAIL = re.compile(r",|;| of | \[")
 #: How many words that look alike are listed.
 MOST_ALIKE = 5
 
@@ -175,7 +178,7 @@ def _list() -> None:
     for meaning in everything():
         if meaning.word not in seen and not meaning.what.startswith(OPTION):
             seen.add(meaning.word)
-            kind = meaning.what.partition(",")[0].partition(" of ")[0].partition(" [")[0].partition(";")[0]
+            kind = DETAIL.split(meaning.what, maxsplit=1)[0]
             words.setdefault(kind, []).append(meaning.word)
     for kind, those in words.items():
         say(f"Each is {kind}:", "  ")
