@@ -18,6 +18,7 @@
 mod address_map;
 mod agent;
 mod answer;
+mod at_memory;
 mod cores;
 mod filter;
 mod from_core;
@@ -188,13 +189,13 @@ impl Home {
     pub fn step<A: Around>(&mut self, now: Time, event: Event, around: &mut A) {
         match event {
             Event::Home(key) => self.reach(now, key, around),
-            Event::Entered(key) => self.entered_late(now, key, around),
+            Event::Entered(key) => self.entered(now, key, around),
             Event::Cross(key) => self.cross(now, key, around),
             Event::RemoteHome(key) => self.remote_home(now, key, around),
             Event::Memory(key) => self.arrive(now, key, around),
             Event::Answered(key) => self.answered(now, key, around),
             Event::CrossBack(key) => self.cross_back(now, key, around),
-            Event::Evicted(key) => self.enter_table(now, key, around),
+            Event::Evicted(key) => self.evicted(now, key, around),
             Event::Written(key) => self.written(now, key, around),
             Event::Fill(_) | Event::Pulled(_) => unreachable!("the core takes it itself"),
         }

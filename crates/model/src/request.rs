@@ -54,6 +54,18 @@ impl Op {
     }
 }
 
+/// A line that a core wants, before anybody knows its home.
+#[derive(Clone, Copy, Debug)]
+pub struct Want {
+    pub by: Reference,
+    pub line: Hpa,
+    pub op: Op,
+    /// when the core had the address
+    pub born: Time,
+    /// when the address was translated
+    pub translated: Time,
+}
+
 /// A request under way, as the machine knows it.
 pub type RequestKey = Key<Request>;
 

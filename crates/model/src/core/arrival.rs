@@ -8,7 +8,7 @@ use super::{Core, Uncore};
 use crate::addr::Hpa;
 use crate::cache::{Hit, LineState, Reference, Snoop, Victim};
 use crate::error::ModelError;
-use crate::request::{Op, Request};
+use crate::request::{Op, Request, Want};
 
 impl Core {
     /// Fills the caches with a line that has come. Returns its waiters and the time they have the line. `None` if they
@@ -26,7 +26,7 @@ impl Core {
             // ownership.
             LineState::Shared if store => {
                 self.misses.await_line(line, awaited);
-                uncore.request(by, line, Op::Own, now, now, Some(now))?;
+                uncore.request(Want { by, line, op: Op::Own, born: now, translated: now }, Some(now))?;
                 return Ok(None);
             }
             LineState::Exclusive if store => LineState::Modified,

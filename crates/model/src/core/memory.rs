@@ -9,7 +9,7 @@ use crate::addr::Hpa;
 use crate::cache::{ProgramCounter, Reference, ReferenceKind};
 use crate::error::ModelError;
 use crate::feed::LineAccess;
-use crate::request::{Op, RequestKey};
+use crate::request::{Op, RequestKey, Want};
 
 impl Core {
     /// Looks up a line at `at`; `born` is when the line was first wanted. Returns when the line is there. `None` means
@@ -114,7 +114,7 @@ impl Core {
             self.misses.await_line(line, Awaited { waiters, store, buffer: Some(at) });
             let op = if store { Op::Own } else { op };
             let leaves = self.misses.superqueue.take(at);
-            let key = uncore.request(by, line, op, born, known, leaves)?;
+            let key = uncore.request(Want { by, line, op, born, translated: known }, leaves)?;
             self.wait_for_superqueue(key, leaves);
         }
         if self.prefetch.is_some() && op != Op::Walk {

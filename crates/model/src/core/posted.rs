@@ -15,7 +15,7 @@ use crate::addr::Hpa;
 use crate::cache::{Reference, ReferenceKind};
 use crate::error::ModelError;
 use crate::feed::LineAccess;
-use crate::request::Op;
+use crate::request::{Op, Want};
 
 /// Requests that bring no line.
 #[derive(Clone, Debug, Default)]
@@ -139,7 +139,7 @@ impl Core {
         uncore: &mut U,
     ) -> Result<bool, ModelError> {
         let by = Reference::of_core(self.id, ReferenceKind::WriteBack);
-        let key = uncore.request(by, line, op, at, at, None)?;
+        let key = uncore.request(Want { by, line, op, born: at, translated: at }, None)?;
         self.posted.under_way += 1;
         if let Some(at) = self.misses.buffers.take(at) {
             self.enter_superqueue(key, at, uncore);

@@ -9,7 +9,7 @@ use crate::addr::Hpa;
 use crate::cache::{Reference, ReferenceKind, Wanted};
 use crate::error::ModelError;
 use crate::feed::LineAccess;
-use crate::request::Op;
+use crate::request::{Op, Want};
 
 impl Core {
     /// Shows a load to the stride prefetcher.
@@ -65,7 +65,7 @@ impl Core {
             }
             let by = Reference::of_core(self.id, ReferenceKind::Prefetch);
             let leaves = self.misses.superqueue.take(at);
-            let key = uncore.request(by, line, Op::Prefetch, at, at, leaves)?;
+            let key = uncore.request(Want { by, line, op: Op::Prefetch, born: at, translated: at }, leaves)?;
             self.wait_for_superqueue(key, leaves);
             self.stats.prefetches.increment();
             self.misses.await_line(line, Awaited { waiters: Waiters::default(), store: false, buffer: None });

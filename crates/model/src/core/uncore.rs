@@ -3,9 +3,9 @@
 use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
-use crate::cache::{Reference, Victim};
+use crate::cache::Victim;
 use crate::error::ModelError;
-use crate::request::{CoreId, Op, RequestKey};
+use crate::request::{CoreId, RequestKey, Want};
 use crate::translation::{Mapping, PageId};
 
 /// Services that a core needs of the machine around it.
@@ -14,17 +14,8 @@ pub trait Uncore {
     fn next_event(&self) -> Option<Time>;
     /// Calls [`Core::run`](super::Core::run) again at `at`.
     fn resume(&mut self, core: CoreId, at: Time);
-    /// Requests a line that is wanted since `born`, and whose address is translated at `at`. The request leaves the
-    /// core at `leaves`. Without `leaves`, [`Uncore::depart`] says when.
-    fn request(
-        &mut self,
-        by: Reference,
-        line: Hpa,
-        op: Op,
-        born: Time,
-        at: Time,
-        leaves: Option<Time>,
-    ) -> Result<RequestKey, ModelError>;
+    /// Requests a line. The request leaves the core at `leaves`. Without `leaves`, [`Uncore::depart`] says when.
+    fn request(&mut self, want: Want, leaves: Option<Time>) -> Result<RequestKey, ModelError>;
     /// Mapping of a page in the page tables; `None` if the page is not in them.
     fn mapping(&self, page: PageId) -> Option<Mapping>;
     /// Tells the drive to begin its command `number` at `at`. The drive knows the command already.

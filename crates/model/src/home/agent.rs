@@ -2,14 +2,15 @@
 //! copy.
 //!
 //! ```text
-//!   reach: table of requests -> look_up: snoop filter -> fetch: LLC --has it-----> answer.rs
-//!                                                                  --has it not--> to_memory.rs
+//!   table of requests (requests.rs) -> snoop filter (snoops.rs) -> LLC --has it-----> answer.rs
+//!                                                                      --has it not--> to_memory.rs
 //! ```
 //!
 //! A write leaves its data with the home agent. The home agent answers the core at once, and then writes the line.
 
 use cxlab_kernel::Time;
 
+use super::snoops::Found;
 use super::{Around, Home, Queue, Socket};
 use crate::addr::Hpa;
 use crate::cache::{Reference, SliceId};
@@ -21,20 +22,36 @@ impl Home {
     pub(super) fn reach<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         let request = &mut self.requests[key];
         request.stamp(Stage::ToHome, now);
-        if request.entered { self.look_up(now, key, around) } else { self.enter_table(now, key, around) }
+        if request.entered || self.enter_table(now, key, around) {
+            self.serve(now, key, around);
+        }
     }
 
-    /// The request has its entry of the slice's table. The home agent looks its line up; a victim of the LLC leaves for
-    /// its memory.
+    /// A changed line has left the LLC.
+    pub(super) fn evicted<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
+        if self.enter_table(now, key, queue) {
+            self.leave(now, key, queue);
+        }
+    }
+
+    /// A request that waited has its entry of the slice's table.
     pub(super) fn entered<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
-        self.holds_entry(key);
-        let request = &mut self.requests[key];
-        request.stamp(Stage::HomeQueue, now);
-        if request.op == Op::WriteBack { self.leave(now, key, around) } else { self.look_up(now, key, around) }
+        self.has_waited(now, key);
+        let victim = self.requests[key].op == Op::WriteBack;
+        if victim { self.leave(now, key, around) } else { self.serve(now, key, around) }
+    }
+
+    /// Serves a request that has its entry of the slice's table.
+    fn serve<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+        match self.look_up(now, key, around) {
+            Found::Busy => {}
+            Found::Answer(snooped) => self.answer_core(snooped, key, around),
+            Found::Here(snooped) => self.fetch(now, snooped, key, around),
+        }
     }
 
     /// Gets the line from the LLC, or asks its memory, or writes it. `snooped` is when other cores have answered.
-    pub(super) fn fetch<Q: Queue>(&mut self, now: Time, snooped: Time, key: RequestKey, queue: &mut Q) {
+    fn fetch<Q: Queue>(&mut self, now: Time, snooped: Time, key: RequestKey, queue: &mut Q) {
         let Request { op, line, slice, by, .. } = self.requests[key];
         let done = match op {
             Op::Load | Op::Own | Op::Walk | Op::Prefetch => self.look_up_llc(slice, line, by),

@@ -4,29 +4,30 @@ use cxlab_kernel::Time;
 
 use super::{Event, Home, Queue};
 use crate::addr::Hpa;
-use crate::cache::Reference;
 use crate::error::ModelError;
 use crate::mem::Stage;
-use crate::request::{HomeId, Op, Request, RequestKey};
+use crate::request::{HomeId, Request, RequestKey, Want};
 
 impl Home {
-    /// Makes a request for a line that is wanted since `born`, and whose address is translated at `at`. The request
-    /// waits for a fill buffer.
+    /// Makes a request for a line. It leaves the core at `leaves`; `None` if it waits for its buffers, and
+    /// [`Home::depart`] follows.
     ///
     /// # Errors
     /// `RUN003` if the line has no memory.
-    pub fn request(
+    pub fn request<Q: Queue>(
         &mut self,
-        by: Reference,
-        line: Hpa,
-        op: Op,
-        born: Time,
-        at: Time,
+        want: Want,
+        leaves: Option<Time>,
+        queue: &mut Q,
     ) -> Result<RequestKey, ModelError> {
-        let home = self.check(line)?;
-        let mut request = Request::new(line, op, by, home, born);
-        request.stamp(Stage::Translation, at);
-        Ok(self.requests.insert(request))
+        let Want { by, line, op, born, translated } = want;
+        let mut request = Request::new(line, op, by, self.check(line)?, born);
+        request.stamp(Stage::Translation, translated);
+        let key = self.requests.insert(request);
+        if let Some(leaves) = leaves {
+            self.depart(key, leaves, queue);
+        }
+        Ok(key)
     }
 
     /// The node and the slice of the line's home agent.
@@ -41,7 +42,7 @@ impl Home {
         })
     }
 
-    /// Sends a request that has its fill buffer from the core.
+    /// Sends a request that has its buffers from the core.
     pub fn depart<Q: Queue>(&mut self, key: RequestKey, at: Time, queue: &mut Q) {
         let request = &mut self.requests[key];
         // A buffer that came free before the address was known costs no wait.

@@ -17,9 +17,10 @@
 
 use cxlab_kernel::{Slots, Time, Turns};
 
-use super::{Around, Event, Home, HomeSpec, Queue};
+use super::{Event, Home, HomeSpec, Queue};
 use crate::addr::Hpa;
 use crate::cache::SliceId;
+use crate::mem::Stage;
 use crate::request::{CoreId, Request, RequestKey};
 
 /// Entries of all tables for a node's requests. Victims of L2 are not counted.
@@ -91,25 +92,31 @@ impl Tables {
 }
 
 impl Home {
-    /// Takes an entry for a request at its slice or for a victim of the LLC, or lets it wait for one.
-    pub(super) fn enter_table<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+    /// Takes an entry for a request at its slice or for a victim of the LLC. Returns whether it has the entry at once.
+    /// If it has to wait, [`Event::Entered`] follows.
+    pub(super) fn enter_table<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) -> bool {
         match self.tables.take(now, key, &self.requests[key]) {
-            Some(at) if at == now => self.entered(now, key, around),
-            Some(at) => around.schedule(at, Event::Entered(key)),
+            Some(at) if at == now => {
+                self.holds_entry(now, key);
+                return true;
+            }
+            Some(at) => queue.schedule(at, Event::Entered(key)),
             None => {}
         }
+        false
     }
 
     /// A request that waited has an entry.
-    pub(super) fn entered_late<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+    pub(super) fn has_waited(&mut self, now: Time, key: RequestKey) {
         self.tables.nodes[usize::from(self.requests[key].node.0)].waiting -= 1;
-        self.entered(now, key, around);
+        self.holds_entry(now, key);
     }
 
-    /// Counts an entry that a request holds.
+    /// Counts an entry that a request holds from `now` on.
     #[inline]
-    pub(super) fn holds_entry(&mut self, key: RequestKey) {
+    fn holds_entry(&mut self, now: Time, key: RequestKey) {
         let request = &mut self.requests[key];
+        request.stamp(Stage::HomeQueue, now);
         request.entered = true;
         self.tables.nodes[usize::from(request.node.0)].held += 1;
     }

@@ -16,15 +16,25 @@ use crate::addr::Hpa;
 use crate::cache::{LineState, SliceId, Snoop, Victim};
 use crate::request::{CoreId, Op, RequestKey};
 
+/// The filter's answer to a request.
+pub(super) enum Found {
+    /// The line is on its way to a core. [`Event::Home`] follows when it is there.
+    Busy,
+    /// Another core's copy, or the asker's own, is the answer. The home agent sends it on at this time.
+    Answer(Time),
+    /// The LLC or the memory is asked. Other cores have answered at this time.
+    Here(Time),
+}
+
 impl Home {
-    /// Looks up the line of a request that has its entry.
-    pub(super) fn look_up<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+    /// Looks up the line of a request that has its entry, and snoops the cores that the filter names.
+    pub(super) fn look_up<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) -> Found {
         let request = &mut self.requests[key];
         let (line, core, slice) = (request.line, request.core(), request.slice);
         let ask = ask_of(request.op);
         let Some(filter) = &mut self.filter else {
             request.grant = if ask == Ask::Own { LineState::Modified } else { LineState::Exclusive };
-            return self.fetch(now, now, key, around);
+            return Found::Here(now);
         };
         let answer = match filter.ask(line, ask, core, key) {
             Asked::Answer(answer) => answer,
@@ -32,17 +42,17 @@ impl Home {
                 if let Some(last) = last {
                     self.requests[last].behind = Some(key);
                 }
-                return;
+                return Found::Busy;
             }
         };
         request.grant = answer.grant.unwrap_or(LineState::Shared);
         self.snoop(line, answer, ask, now, around);
         let snooped = now + self.snoop_time(slice, answer.snoop.0);
         match answer.source {
-            Source::Home => self.fetch(now, snooped, key, around),
+            Source::Home => Found::Here(snooped),
             // The asker brings the contents.
-            Source::Asker if ask == Ask::Overwrite => self.fetch(now, snooped, key, around),
-            Source::Asker | Source::Cache(_) => self.answer_core(snooped, key, around),
+            Source::Asker if ask == Ask::Overwrite => Found::Here(snooped),
+            Source::Asker | Source::Cache(_) => Found::Answer(snooped),
         }
     }
 

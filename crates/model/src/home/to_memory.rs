@@ -1,10 +1,9 @@
-//! From the home agent to the memory: an access of the request's line enters the fabric.
+//! From the home agent to the memory: a request leaves for its memory controller or root port, or for the other socket.
 
 use cxlab_kernel::Time;
 
-use super::{Around, Event, Home, Queue, Socket};
-use crate::mem::{Access, AccessKind, Extent, Stage, Tag};
-use crate::request::{Op, RequestKey};
+use super::{Event, Home, Queue, Socket};
+use crate::request::RequestKey;
 
 impl Home {
     /// Sends a request to its memory.
@@ -13,30 +12,5 @@ impl Home {
         request.to_memory = true;
         let away = self.nodes[usize::from(request.node.0)].socket == Socket::Other;
         queue.schedule(now + self.to_memory, if away { Event::Cross(key) } else { Event::Memory(key) });
-    }
-
-    /// Handles a request that reaches its memory controller or root port.
-    pub(super) fn arrive<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
-        let request = &mut self.requests[key];
-        let node = &mut self.nodes[usize::from(request.node.0)];
-        let away = node.socket == Socket::Other;
-        request.stamp(if away { Stage::RemoteHome } else { Stage::HomeToMemory }, now);
-        node.counts.written(request.op);
-        let kind = if request.op.is_write() { AccessKind::Write } else { AccessKind::Read };
-        let extent = if request.op == Op::PartialWrite { Extent::Part } else { Extent::Line };
-        self.access_memory(now, key, kind, extent, around);
-    }
-
-    /// Sends an access of the request's line into the fabric.
-    pub(super) fn access_memory<A: Around>(
-        &mut self,
-        now: Time,
-        key: RequestKey,
-        kind: AccessKind,
-        extent: Extent,
-        around: &mut A,
-    ) {
-        let (way, dpa) = self.map.locate(self.requests[key].line);
-        around.enter(now, way, Access { dpa, kind, tag: Tag(key.index()) }, extent, &mut self.requests);
     }
 }

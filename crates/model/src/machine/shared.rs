@@ -4,13 +4,13 @@ use cxlab_kernel::{EventQueue, Time};
 
 use super::event::Event;
 use crate::addr::Hpa;
-use crate::cache::{Reference, Victim};
+use crate::cache::Victim;
 use crate::core::Uncore;
 use crate::drive::{self, Drive};
 use crate::error::ModelError;
 use crate::fabric::Fabric;
 use crate::home::Home;
-use crate::request::{CoreId, Op, RequestKey};
+use crate::request::{CoreId, RequestKey, Want};
 use crate::translation::{Mapping, PageId, PageTables};
 
 /// Everything that cores share.
@@ -52,20 +52,8 @@ impl Uncore for Shared {
         self.queue.schedule(at, Event::Resume(core));
     }
 
-    fn request(
-        &mut self,
-        by: Reference,
-        line: Hpa,
-        op: Op,
-        born: Time,
-        at: Time,
-        leaves: Option<Time>,
-    ) -> Result<RequestKey, ModelError> {
-        let key = self.home.request(by, line, op, born, at)?;
-        if let Some(leaves) = leaves {
-            self.home.depart(key, leaves, &mut self.queue);
-        }
-        Ok(key)
+    fn request(&mut self, want: Want, leaves: Option<Time>) -> Result<RequestKey, ModelError> {
+        self.home.request(want, leaves, &mut self.queue)
     }
 
     fn mapping(&self, page: PageId) -> Option<Mapping> {
