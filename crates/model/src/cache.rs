@@ -14,6 +14,7 @@ mod prefetch;
 mod private;
 mod reference;
 mod replacement;
+mod slice_hash;
 mod slices;
 mod tags;
 
@@ -23,5 +24,6 @@ pub use prefetch::{PrefetchSpec, Prefetchers, Wanted};
 pub use private::{Hit, Private, Snoop};
 pub use reference::{CoreId, ProgramCounter, Reference, ReferenceKind};
 pub use replacement::Replacement;
-pub use slices::{ClusterId, SliceId, Slices};
+pub use slice_hash::{ClusterId, SliceHash, SliceId};
+pub use slices::Slices;
 pub use tags::Tags;

@@ -31,17 +31,18 @@ mod requests;
 mod snoops;
 mod spec;
 mod stats;
+mod targets;
 mod to_memory;
 
 use cxlab_kernel::{Slab, Time};
 
 use crate::addr::Hpa;
-use crate::cache::{ClusterId, LlcSpec, Slices, Snoop};
+use crate::cache::{ClusterId, LlcSpec, SliceHash, Slices, Snoop};
 use crate::fabric::WayId;
 use crate::mem::{Access, Extent};
 use crate::request::{CoreId, NodeId, Request, RequestKey};
 
-pub use address_map::{AddressRange, Behind, Decode};
+pub use address_map::AddressRange;
 pub use cores::Cores;
 pub use filter::{Asked, SnoopFilter};
 pub use mesh::{Floorplan, Mesh};
@@ -50,12 +51,14 @@ pub use region::Region;
 pub use remote::{Directory, RemoteSnoopFilterSpec, Socket, SocketLinkSpec, SocketLinkStats};
 pub use spec::{HomeSpec, MeshSpec};
 pub use stats::{NodeStats, StageTimes};
+pub use targets::{Behind, Decode};
 
 use address_map::AddressMap;
 use remote::SocketLink;
 pub use requests::Occupancy;
 use requests::Tables;
 use stats::NodeCounts;
+use targets::Targets;
 
 /// An event at the home agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +138,7 @@ struct Node {
 #[derive(Clone)]
 pub struct Home {
     map: AddressMap,
+    targets: Targets,
     llc: Slices,
     /// cores with a copy of each line; a machine of one core needs no filter
     filter: Option<SnoopFilter>,
@@ -169,9 +173,11 @@ impl Home {
             })
             .unzip();
         let llc: &LlcSpec = plan.llc;
+        let map = AddressMap::new(ranges, &clusters, SliceHash::new(llc, plan.clusters))?;
         Ok(Home {
-            map: AddressMap::new(ranges, &clusters, behind)?,
-            llc: Slices::new(llc, plan.clusters)?,
+            targets: Targets::new(&map, behind),
+            map,
+            llc: Slices::new(llc)?,
             filter: (cores > 1).then(|| SnoopFilter::new((private_lines * u64::from(cores)) as usize)),
             snooped,
             hits: 0,
@@ -214,7 +220,7 @@ impl Home {
     /// The ways to a node's memory, in the order of its devices.
     #[must_use]
     pub fn ways(&self, node: NodeId) -> &[WayId] {
-        self.map.ways(node)
+        self.targets.ways(node)
     }
 
     /// Statistics of each node's memory, and the time of its loads by stage.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use cxlab_kernel::Time;
 use cxlab_model::addr::Hpa;
-use cxlab_model::cache::{SliceId, Slices};
+use cxlab_model::cache::{SliceHash, SliceId};
 use cxlab_model::fact::Sourced;
 use cxlab_model::feed::Step;
 use cxlab_model::home::{AddressRange, Mesh};
@@ -30,8 +30,8 @@ fn machine() -> Machine {
 }
 
 fn slice_of(address: u64) -> SliceId {
-    static SLICES: LazyLock<Slices> = LazyLock::new(|| Slices::new(&spec().host.llc, 1).unwrap());
-    SLICES.slice(Hpa::new(address), None)
+    static HASH: LazyLock<SliceHash> = LazyLock::new(|| SliceHash::new(&spec().host.llc, 1));
+    HASH.slice(Hpa::new(address), None)
 }
 
 /// Lines from `base` on whose slice passes, a page or more apart.

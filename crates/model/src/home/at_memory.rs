@@ -4,7 +4,7 @@ use cxlab_kernel::Time;
 
 use super::{Around, Home, Socket};
 use crate::mem::{Access, AccessKind, Extent, Stage, Tag};
-use crate::request::{Op, RequestKey};
+use crate::request::{Op, Request, RequestKey};
 
 impl Home {
     /// Handles a request that reaches its memory controller or root port.
@@ -28,7 +28,8 @@ impl Home {
         extent: Extent,
         around: &mut A,
     ) {
-        let (way, dpa) = self.map.locate(self.requests[key].line);
+        let Request { node, line, .. } = self.requests[key];
+        let (way, dpa) = self.targets.locate(node, line);
         around.enter(now, way, Access { dpa, kind, tag: Tag(key.index()) }, extent, &mut self.requests);
     }
 }

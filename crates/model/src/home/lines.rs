@@ -35,14 +35,14 @@ impl Home {
     #[inline]
     #[must_use]
     pub fn of(&self, line: Hpa) -> Option<HomeId> {
-        let mapped = self.map.find(line)?;
-        Some(HomeId { node: mapped.node(), slice: self.llc.slice(line, mapped.cluster) })
+        self.map.home(line)
     }
 
     /// The way to a line's memory, and the device address at its end.
     #[must_use]
     pub fn way_of(&self, line: Hpa) -> (WayId, Dpa) {
-        self.map.locate(line)
+        let home = self.of(line).expect("a line of a node");
+        self.targets.locate(home.node, line)
     }
 
     pub(super) fn slice(&self, line: Hpa) -> SliceId {
