@@ -28,6 +28,7 @@ mod protocol;
 mod region;
 mod remote;
 mod requests;
+mod shares;
 mod snoops;
 mod spec;
 mod stats;

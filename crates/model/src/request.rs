@@ -66,6 +66,14 @@ pub struct Want {
     pub translated: Time,
 }
 
+/// A victim of a core's L2 on its way to the LLC.
+#[derive(Clone, Copy, Debug)]
+pub struct Evicted {
+    pub line: Hpa,
+    /// write of the changed line that leaves the LLC for it
+    pub room: Option<RequestKey>,
+}
+
 /// A request under way, as the machine knows it.
 pub type RequestKey = Key<Request>;
 
@@ -88,6 +96,8 @@ pub struct Request {
     pub answers: Option<RequestKey>,
     /// it has an entry of its slice's table of requests
     pub entered: bool,
+    /// a victim of its core's L2 is pulled into its place in the LLC when the memory has it
+    pub pulls: bool,
     /// it goes to its memory: neither the LLC nor another core has the line
     pub to_memory: bool,
     /// when the core had the address
@@ -122,6 +132,7 @@ impl Request {
             behind: None,
             answers: None,
             entered: false,
+            pulls: false,
             to_memory: false,
             born,
             last: born,
@@ -133,6 +144,12 @@ impl Request {
     #[must_use]
     pub fn core(&self) -> CoreId {
         self.by.core
+    }
+
+    /// Whether it counts in its core's share of its slice's table: all do that the core waits for.
+    #[must_use]
+    pub fn has_share(&self) -> bool {
+        !self.op.is_write() || self.pulls
     }
 
     /// Home of its line.

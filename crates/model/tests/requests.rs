@@ -5,7 +5,7 @@ mod support;
 
 use std::sync::LazyLock;
 
-use cxlab_kernel::Time;
+use cxlab_kernel::{Bytes, Time};
 use cxlab_model::addr::Hpa;
 use cxlab_model::cache::{SliceHash, SliceId};
 use cxlab_model::fact::Sourced;
@@ -17,11 +17,12 @@ use support::{GIB, Script, machine_of, run_on};
 
 const MACHINE: &str = "8468v-asic";
 
-/// One entry in the table of each slice.
+/// One entry in the table of each slice, without shares.
 fn spec() -> MachineSpec {
     let mut spec = MachineSpec::load(MACHINE).unwrap();
     spec.host.prefetch.enabled = Sourced::new(false, "the test");
     spec.host.home.requests = Sourced::new(1, "the test");
+    spec.host.home.requests_of_core = None;
     spec
 }
 
@@ -101,8 +102,8 @@ fn a_hit_of_the_llc_holds_its_entry_until_the_core_has_the_line() {
 #[test]
 fn a_victim_of_l2_holds_an_entry_of_its_slice_until_it_is_pulled() {
     // 17 lines of one set of L2 (2 MiB, 16 ways: CXL-DMSim table I). The last one, a hit of the LLC, has the first leave. Another
-    // hit needs the last line's data, and is at its slice before the slice has the victim. One round trip and the way to the
-    // core are left of two round trips. Of another slice it would not wait.
+    // hit needs the last line's data. It is at its slice when the pull leaves for the core. The way to the core is left. Of
+    // another slice it would not wait.
     const SET: u64 = (2 << 20) / 16;
     let next = GIB / 2;
     let [waits, passes] = [true, false].map(|same| {
@@ -122,11 +123,51 @@ fn a_victim_of_l2_holds_an_entry_of_its_slice_until_it_is_pulled() {
         let (to_home, to_core) = ways(slice_of(last));
         settled[1] - settled[0] - to_home - to_core
     });
-    let (to_home, to_core) = ways(slice_of(next));
-    let wanted = to_home + to_core + to_core;
+    let (_, wanted) = ways(slice_of(next));
     let more = waits - passes;
     // Commit and dispatch go by cycles: half a nanosecond.
     assert!((more.as_ns() - wanted.as_ns()).abs() < 1.5, "{waits} and {passes}, {wanted} of the victim's ways");
+}
+
+/// How much longer a load waits for its slice if the victim of L2 before it drives a changed line out of the LLC. The LLC has one
+/// line a slice.
+fn wait_for_room(spec: &MachineSpec) -> Time {
+    // 17 lines of one set of L2, as above. The load is at the victim's slice when the victim is.
+    const SET: u64 = (2 << 20) / 16;
+    let other = GIB / 2;
+    let of_slice = |line: &u64| slice_of(*line) == slice_of(other);
+    let set = (1..SET / 64).map(|set| set * 64).find(|set| of_slice(set) && !of_slice(&(set + 16 * SET))).unwrap();
+    let next = lines(other + GIB / 4, |slice| slice == slice_of(other)).next().unwrap();
+    let [waits, passes] = [true, false].map(|changed| {
+        let mut spec = spec.clone();
+        spec.host.llc.slice_capacity = Sourced::new(Bytes::new(64), "the test");
+        spec.host.llc.ways = Sourced::new(1, "the test");
+        let mut machine = machine_of(spec);
+        machine.warm_llc(Hpa::new(other), changed);
+        machine.warm_llc(Hpa::new(set + 16 * SET), false);
+        let (_, settled) = run_on(machine, |script| {
+            for line in 0..16 {
+                script.chase(set + line * SET);
+            }
+            script.settle();
+            script.chase(set + 16 * SET).chase(next);
+        });
+        settled[1] - settled[0]
+    });
+    waits - passes
+}
+
+#[test]
+fn a_victim_of_l2_is_pulled_when_the_changed_line_that_leaves_the_llc_for_it_is_in_its_memory() {
+    // An idle memory controller has the line after the way to it. One entry: without a changed line it is held for the pull's way.
+    let to_memory = spec().host.mesh.home_to_memory.as_ns();
+    let more = wait_for_room(&spec());
+    assert!((more.as_ns() - (to_memory - ways(slice_of(GIB / 2)).1.as_ns())).abs() < 1.5, "{more}");
+    // A share of one: without a changed line the victim uses none.
+    let mut shared = shared_out();
+    shared.host.home.requests_of_core = Some(Sourced::new(1, "the test"));
+    let more = wait_for_room(&shared);
+    assert!((more.as_ns() - to_memory).abs() < 1.5, "{more}");
 }
 
 #[test]
@@ -156,4 +197,54 @@ fn a_core_with_one_request_does_not_wait_behind_all_of_another_core() {
     assert!(first >= to_home + to_core * FIRST as u64, "{first}");
     // The cores' ways to the slice differ by stops of the mesh, and dispatch and a walk come on top: less than one way together.
     assert!(second < to_home + to_core * 4, "{second} of {first}");
+}
+
+/// Tables of 32 entries, of which one core may use two.
+fn shared_out() -> MachineSpec {
+    let mut spec = spec();
+    spec.host.home.requests = Sourced::new(32, "the test");
+    spec.host.home.requests_of_core = Some(Sourced::new(2, "the test"));
+    spec
+}
+
+#[test]
+fn a_core_has_no_more_lines_under_way_in_a_slice_than_its_share() {
+    const LINES: usize = 8;
+    let one = time_of(machine_of(shared_out()), &[0]);
+    let held = one - ways(slice_of(0)).0;
+    let same: Vec<u64> = lines(0, |slice| slice == slice_of(0)).take(LINES).collect();
+    let all = time_of(machine_of(shared_out()), &same);
+    // Two at once, so three pairs go before the last. A row that has to be opened or closed changes each by tRP + tRCD.
+    let before = 3.0 * held.as_ns();
+    assert!(all.as_ns() > one.as_ns() + before - 3.0 * 32.0, "{all}, one {one}");
+    assert!(all.as_ns() < one.as_ns() + before + 4.0 * 32.0, "{all}, one {one}");
+    let mut free = shared_out();
+    free.host.home.requests_of_core = None;
+    let free = time_of(machine_of(free), &same);
+    // Then only their rows of the DRAM are in each other's way.
+    assert!(free < all - held, "{free} without shares, {all}");
+}
+
+#[test]
+fn a_core_that_has_used_up_its_share_leaves_the_table_to_others() {
+    let same: Vec<u64> = lines(0, |slice| slice == slice_of(0)).take(9).collect();
+    let range = |node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node };
+    let wait = |others: usize| {
+        let mut machine = Machine::new(shared_out(), 2, &[range(0), range(1)]).unwrap();
+        for address in &same {
+            machine.warm_llc(Hpa::new(*address), false);
+        }
+        let (mut first, mut second) = (Script::default(), Script::default());
+        let begin = Step::Delay { span: Time::from_ns(2_000) };
+        first.step(begin).settle();
+        for address in &same[..others] {
+            first.independent_load(*address);
+        }
+        first.settle();
+        second.step(begin).settle().chase(same[8]).settle();
+        let mut feeds = [first, second];
+        machine.run(&mut feeds, |_| Ok(())).unwrap();
+        feeds[1].clock_answers[1] - feeds[1].clock_answers[0]
+    };
+    assert_eq!(wait(8), wait(0));
 }

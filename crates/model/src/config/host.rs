@@ -96,6 +96,12 @@ impl HostSpec {
         }
         self.ports.check()?;
         self.tlb.check()?;
+        let requests = *self.home.requests;
+        if let Some(most) = self.home.requests_of_core.as_ref().map(|most| **most)
+            && !(1..=requests).contains(&most)
+        {
+            return Err(format!("home.requests_of_core = {most}; valid: 1 to home.requests = {requests}"));
+        }
         if *self.mesh.to_home > *self.llc.latency {
             let (way, all) = (*self.mesh.to_home, *self.llc.latency);
             return Err(format!("mesh.to_home = {way} is more than llc.latency = {all}, of which it is a part"));

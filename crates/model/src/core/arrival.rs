@@ -36,8 +36,8 @@ impl Core {
             if buffer.is_some() { self.caches.fill(line, state, by) } else { self.caches.fill_l2(line, state, by) };
         self.leave_superqueue(now, uncore);
         if let Some(victim) = victim {
-            uncore.victim(self.id, victim, now);
-            self.evict(victim.line, now, uncore);
+            let evicted = uncore.evict(self.id, victim, now);
+            self.evict(evicted, now, uncore);
         }
         // A load or store may take its fill buffer when a prefetched line is near. It has the line no sooner than from
         // L2.
@@ -48,7 +48,7 @@ impl Core {
         Ok(Some((waiters, ready)))
     }
 
-    /// The home agent has pulled a victim of L2 that waited for an entry of its slice's table.
+    /// The home agent has pulled a victim of L2 that had to wait.
     pub(crate) fn pulled<U: Uncore>(&mut self, now: Time, uncore: &mut U) {
         self.leave_superqueue(now, uncore);
     }

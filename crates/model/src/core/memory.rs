@@ -9,7 +9,7 @@ use crate::addr::Hpa;
 use crate::cache::{ProgramCounter, Reference, ReferenceKind};
 use crate::error::ModelError;
 use crate::feed::LineAccess;
-use crate::request::{Op, RequestKey, Want};
+use crate::request::{Evicted, Op, RequestKey, Want};
 
 impl Core {
     /// Looks up a line at `at`; `born` is when the line was first wanted. Returns when the line is there. `None` means
@@ -140,16 +140,16 @@ impl Core {
     }
 
     /// Lets a victim of L2 leave for the LLC as soon as the superqueue has an entry for it.
-    pub(super) fn evict<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) {
+    pub(super) fn evict<U: Uncore>(&mut self, evicted: Evicted, at: Time, uncore: &mut U) {
         match self.misses.superqueue.take(at) {
-            Some(at) => self.leave_l2(line, at, uncore),
-            None => self.misses.superqueue.wait(Entering::Victim(line)),
+            Some(at) => self.leave_l2(evicted, at, uncore),
+            None => self.misses.superqueue.wait(Entering::Victim(evicted)),
         }
     }
 
     /// A victim of L2 leaves with its entry of the superqueue. It holds the entry until the home agent has pulled it.
-    fn leave_l2<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) {
-        if let Some(pulled) = uncore.pull(self.id, line, at) {
+    fn leave_l2<U: Uncore>(&mut self, evicted: Evicted, at: Time, uncore: &mut U) {
+        if let Some(pulled) = uncore.pull(self.id, evicted, at) {
             self.misses.superqueue.give_back(pulled);
         }
     }
@@ -161,7 +161,7 @@ impl Core {
             let at = free.max(now);
             match next {
                 Entering::Request(key) => uncore.depart(key, at),
-                Entering::Victim(line) => self.leave_l2(line, at, uncore),
+                Entering::Victim(evicted) => self.leave_l2(evicted, at, uncore),
             }
         }
     }

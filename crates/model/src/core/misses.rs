@@ -22,7 +22,7 @@ use super::order::StoreNumber;
 use super::window::Waiters;
 use crate::addr::Hpa;
 use crate::cache::Reference;
-use crate::request::{Op, RequestKey};
+use crate::request::{Evicted, Op, RequestKey};
 
 /// A line under way, with an entry of the superqueue.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ pub enum Entering {
     /// a request, which then leaves for the home agents
     Request(RequestKey),
     /// a victim of L2, which then leaves for its slice
-    Victim(Hpa),
+    Victim(Evicted),
 }
 
 /// The lines that a core awaits.

@@ -5,7 +5,7 @@ use cxlab_kernel::Time;
 use crate::addr::Hpa;
 use crate::cache::Victim;
 use crate::error::ModelError;
-use crate::request::{CoreId, RequestKey, Want};
+use crate::request::{CoreId, Evicted, RequestKey, Want};
 use crate::translation::{Mapping, PageId};
 
 /// Services that a core needs of the machine around it.
@@ -28,11 +28,13 @@ pub trait Uncore {
     fn congested(&self, line: Hpa, at: Time) -> bool;
     /// Tells the LLC of a changed line of the core. The core keeps the line.
     fn cleaned(&mut self, core: CoreId, line: Hpa, at: Time);
-    /// Tells the home agents that a line has left the core's caches.
+    /// Tells the home agents that they have taken a line from the core's caches.
     fn victim(&mut self, core: CoreId, victim: Victim, at: Time);
-    /// A victim leaves the core for its slice. Returns when the home agent will have pulled it; `None` if
+    /// Tells the home agents that L2 has to give up a line. Returns what the core has to send to the slice.
+    fn evict(&mut self, core: CoreId, victim: Victim, at: Time) -> Evicted;
+    /// A victim of L2 leaves the core for its slice. Returns when the home agent will have pulled it; `None` if
     /// [`Core::pulled`] will say so.
     ///
     /// [`Core::pulled`]: super::Core::pulled
-    fn pull(&mut self, core: CoreId, line: Hpa, at: Time) -> Option<Time>;
+    fn pull(&mut self, core: CoreId, evicted: Evicted, at: Time) -> Option<Time>;
 }

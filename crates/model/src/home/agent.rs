@@ -94,8 +94,9 @@ impl Home {
             Op::Directory => unreachable!("its memory's home agent sends this"),
         };
         let mut posted = Request::new(request.line, op, request.by, request.home(), now);
-        // The entry now holds the data of the posted write.
+        // The entry now holds the data of the posted write, and the core may use another.
         posted.entered = std::mem::take(&mut request.entered);
+        self.give_back_share(now, posted.core(), posted.slice, queue);
         if self.nodes[usize::from(posted.node.0)].socket == Socket::Other {
             posted.answers = Some(key);
         } else {

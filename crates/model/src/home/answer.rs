@@ -54,6 +54,7 @@ impl Home {
         }
         if request.entered {
             self.give_back_entry(now, &request, queue);
+            self.give_back_share(now, request.core(), request.slice, queue);
         }
         self.served(now, request.line, queue);
         (request, latency)

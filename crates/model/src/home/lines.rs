@@ -6,7 +6,7 @@ use super::{Event, Home, Queue};
 use crate::addr::{Dpa, Hpa};
 use crate::cache::{Reference, ReferenceKind, SliceId, Victim};
 use crate::fabric::WayId;
-use crate::request::{CoreId, HomeId, Op, Request};
+use crate::request::{CoreId, Evicted, HomeId, Op, Request, RequestKey};
 
 impl Home {
     /// Puts a line of `core` into the LLC. A changed victim goes to its memory.
@@ -16,12 +16,28 @@ impl Home {
         }
     }
 
+    /// Gives a victim of L2 its place in the LLC. A changed line that has to leave the place is written when the victim
+    /// is at its slice.
+    pub fn make_room(&mut self, victim: Victim, core: CoreId, at: Time) -> Evicted {
+        let room = self.take_in(victim, core).map(|line| {
+            let write = self.write_of(line, core, at);
+            self.requests[write].pulls = true;
+            write
+        });
+        Evicted { line: victim.line, room }
+    }
+
     /// Writes a changed line of the LLC back to its memory, on account of `core`.
     pub(super) fn write_back<Q: Queue>(&mut self, line: Hpa, core: CoreId, at: Time, queue: &mut Q) {
+        let write = self.write_of(line, core, at);
+        queue.schedule(at, Event::Evicted(write));
+    }
+
+    /// Makes the request that writes a changed line of the LLC.
+    fn write_of(&mut self, line: Hpa, core: CoreId, at: Time) -> RequestKey {
         let home = self.of(line).expect("a cached line has a memory");
         let by = Reference::of_core(core, ReferenceKind::WriteBack);
-        let key = self.requests.insert(Request::new(line, Op::WriteBack, by, home, at));
-        queue.schedule(at, Event::Evicted(key));
+        self.requests.insert(Request::new(line, Op::WriteBack, by, home, at))
     }
 
     /// Puts a line that left the caches of `core` into the LLC. Returns the changed line that has to leave for it.

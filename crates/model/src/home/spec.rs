@@ -12,6 +12,9 @@ use crate::fact::Sourced;
 pub struct HomeSpec {
     /// table of requests of one slice: lines on their way to or from memory `[entries]`
     pub requests: Sourced<u32>,
+    /// entries of them that one core's requests may use at once, without victims; as many as there are without this
+    /// key `[entries]`
+    pub requests_of_core: Option<Sourced<u32>>,
 }
 
 /// Distances on the chip, one way.

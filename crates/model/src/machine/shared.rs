@@ -10,7 +10,7 @@ use crate::drive::{self, Drive};
 use crate::error::ModelError;
 use crate::fabric::Fabric;
 use crate::home::Home;
-use crate::request::{CoreId, RequestKey, Want};
+use crate::request::{CoreId, Evicted, RequestKey, Want};
 use crate::translation::{Mapping, PageId, PageTables};
 
 /// Everything that cores share.
@@ -83,8 +83,14 @@ impl Uncore for Shared {
         self.home.fill_llc(victim, core, at, &mut self.queue);
     }
 
-    fn pull(&mut self, core: CoreId, line: Hpa, at: Time) -> Option<Time> {
-        self.home.pull(core, line, at)
+    fn evict(&mut self, core: CoreId, victim: Victim, at: Time) -> Evicted {
+        self.touch(victim.line);
+        self.home.left(victim.line, core);
+        self.home.make_room(victim, core, at)
+    }
+
+    fn pull(&mut self, core: CoreId, evicted: Evicted, at: Time) -> Option<Time> {
+        self.home.pull(core, evicted, at, &mut self.queue)
     }
 
     fn cleaned(&mut self, core: CoreId, line: Hpa, at: Time) {
