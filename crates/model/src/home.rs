@@ -34,6 +34,7 @@ mod spec;
 mod stats;
 mod targets;
 mod to_memory;
+mod write_buffers;
 
 use cxlab_kernel::{Slab, Time};
 
@@ -60,6 +61,7 @@ pub use requests::Occupancy;
 use requests::Tables;
 use stats::NodeCounts;
 use targets::Targets;
+use write_buffers::WriteBuffers;
 
 /// An event at the home agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +82,8 @@ pub enum Event {
     CrossBack(RequestKey),
     /// a changed line has left the LLC
     Evicted(RequestKey),
+    /// a non-temporal store's line has a write buffer of its slice
+    Buffered(RequestKey),
     /// a changed line is in its memory
     Written(RequestKey),
     /// a line is back at its core
@@ -153,6 +157,7 @@ pub struct Home {
     mesh: Mesh,
     nodes: Vec<Node>,
     tables: Tables,
+    write_buffers: WriteBuffers,
     socket_link: Option<SocketLink>,
     requests: Slab<Request>,
 }
@@ -185,6 +190,7 @@ impl Home {
             misses: 0,
             to_memory: *plan.mesh.home_to_memory,
             mesh: Mesh::new(&plan)?,
+            write_buffers: WriteBuffers::new(spec, *llc.slices as usize, cores as usize),
             tables: Tables::new(spec, *llc.slices as usize, cores as usize, nodes.len()),
             nodes,
             socket_link: socket_link.map(SocketLink::new),
@@ -203,6 +209,7 @@ impl Home {
             Event::Answered(key) => self.answered(now, key, around),
             Event::CrossBack(key) => self.cross_back(now, key, around),
             Event::Evicted(key) => self.evicted(now, key, around),
+            Event::Buffered(key) => self.buffered(now, key, around),
             Event::Written(key) => self.written(now, key, around),
             Event::Fill(_) | Event::Pulled(_) => unreachable!("the core takes it itself"),
         }

@@ -96,6 +96,8 @@ pub struct Request {
     pub answers: Option<RequestKey>,
     /// it has an entry of its slice's table of requests
     pub entered: bool,
+    /// it holds a write buffer of its slice, or waits for one
+    pub buffered: bool,
     /// a victim of its core's L2 is pulled into its place in the LLC when the memory has it
     pub pulls: bool,
     /// it goes to its memory: neither the LLC nor another core has the line
@@ -132,6 +134,7 @@ impl Request {
             behind: None,
             answers: None,
             entered: false,
+            buffered: false,
             pulls: false,
             to_memory: false,
             born,

@@ -13,7 +13,7 @@ use cxlab_model::feed::Step;
 use cxlab_model::home::{AddressRange, Mesh};
 use cxlab_model::request::CoreId;
 use cxlab_model::{Machine, MachineSpec};
-use support::{GIB, Script, machine_of, run_on};
+use support::{GIB, Script, machine_of, run_on, store};
 
 const MACHINE: &str = "8468v-asic";
 
@@ -247,4 +247,62 @@ fn a_core_that_has_used_up_its_share_leaves_the_table_to_others() {
         feeds[1].clock_answers[1] - feeds[1].clock_answers[0]
     };
     assert_eq!(wait(8), wait(0));
+}
+
+/// `movntdq` of both halves of a line.
+fn store_past_caches(script: &mut Script, line: u64) {
+    for half in [line, line + 32] {
+        script.instruction(&[0xc5, 0xfd, 0xe7, 0x01], &[store(half)]);
+    }
+}
+
+/// Eight lines of one slice in DDR are written past the caches: the time until the slice has taken all of them.
+fn written_past_caches(write_buffers: Option<u32>, lines_written: usize) -> Time {
+    let mut spec = shared_out();
+    spec.host.home.write_buffers = write_buffers.map(|buffers| Sourced::new(buffers, "the test"));
+    let same: Vec<u64> = lines(0, |slice| slice == slice_of(0)).take(lines_written).collect();
+    let (_, settled) = run_on(machine_of(spec), |script| {
+        same.iter().for_each(|line| store_past_caches(script, *line));
+        script.instruction(&[0x0f, 0xae, 0xf0], &[]);
+        script.settle();
+    });
+    settled[0]
+}
+
+#[test]
+fn a_line_of_a_non_temporal_store_waits_for_a_write_buffer_of_its_slice() {
+    // A buffer is held from the slice to an idle memory controller. Nine lines wait for eight of these ways with one buffer, and
+    // for four with two.
+    let to_memory = spec().host.mesh.home_to_memory.as_ns();
+    let [one, two, free] = [Some(1), Some(2), None].map(|buffers| {
+        let more = written_past_caches(buffers, 9) - written_past_caches(buffers, 1);
+        more.as_ns()
+    });
+    assert!((one - free - 8.0 * to_memory).abs() < to_memory, "{one} and {free}");
+    assert!((two - free - 4.0 * to_memory).abs() < to_memory, "{two} and {free}");
+}
+
+#[test]
+fn a_read_passes_lines_that_wait_for_a_write_buffer() {
+    // The table has two entries. A line that waits for the one buffer has none of them, so a read finds one at any time.
+    let slice = slice_of(0);
+    let cxl: Vec<u64> = lines(GIB, |other| other == slice).take(8).collect();
+    let read = |write_buffers: Option<u32>, writes: usize, begin: u64| {
+        let mut spec = spec();
+        spec.host.home.requests = Sourced::new(2, "the test");
+        spec.host.home.write_buffers = write_buffers.map(|buffers| Sourced::new(buffers, "the test"));
+        let ranges = [0, 1].map(|node| AddressRange { start: u64::from(node) * GIB, length: GIB, node });
+        let mut machine = Machine::new(spec, 2, &ranges).unwrap();
+        machine.warm_llc(Hpa::new(0), false);
+        let (mut first, mut second) = (Script::default(), Script::default());
+        cxl[..writes].iter().for_each(|line| store_past_caches(&mut first, *line));
+        first.settle();
+        second.step(Step::Delay { span: Time::from_ns(begin) }).settle().chase(0).settle();
+        let mut feeds = [first, second];
+        machine.run(&mut feeds, |_| Ok(())).unwrap();
+        feeds[1].clock_answers[1] - feeds[1].clock_answers[0]
+    };
+    let begins = || (100..1_500).step_by(100);
+    assert!(begins().all(|begin| read(Some(1), 8, begin) == read(Some(1), 0, begin)));
+    assert!(begins().any(|begin| read(None, 8, begin) > read(None, 0, begin)));
 }

@@ -151,6 +151,7 @@ static ROWS: &[(&str, &str, &str, &str)] = &[
     ("mesh.home_to_memory", "0 ns", "10 us", WIRE),
     ("home.requests", "1", "4096", ENTRIES),
     ("home.requests_of_core", "1", "4096", "a core needs one to read anything; no more than home.requests"),
+    ("home.write_buffers", "1", "4096", ENTRIES),
     ("sub_numa_clusters", "1", "16", "a socket is one cluster at least; 16 are four times the most (SNC-4)"),
     ("sub_numa_cluster", "0", "15", "clusters are counted from 0"),
     // between sockets

@@ -2,7 +2,7 @@
 //! copy.
 //!
 //! ```text
-//!   table of requests (requests.rs) -> snoop filter (snoops.rs) -> LLC --has it-----> answer.rs
+//!   [write buffer (write_buffers.rs)] -> table of requests (requests.rs) -> snoop filter (snoops.rs) -> LLC --has it-----> answer.rs
 //!                                                                      --has it not--> to_memory.rs
 //! ```
 //!
@@ -22,7 +22,14 @@ impl Home {
     pub(super) fn reach<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
         let request = &mut self.requests[key];
         request.stamp(Stage::ToHome, now);
-        if request.entered || self.enter_table(now, key, around) {
+        if request.entered || (self.take_write_buffer(now, key, around) && self.enter_table(now, key, around)) {
+            self.serve(now, key, around);
+        }
+    }
+
+    /// A non-temporal store's line that waited has a write buffer.
+    pub(super) fn buffered<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
+        if self.enter_table(now, key, around) {
             self.serve(now, key, around);
         }
     }
@@ -96,6 +103,7 @@ impl Home {
         let mut posted = Request::new(request.line, op, request.by, request.home(), now);
         // The entry now holds the data of the posted write, and the core may use another.
         posted.entered = std::mem::take(&mut request.entered);
+        posted.buffered = std::mem::take(&mut request.buffered);
         self.give_back_share(now, posted.core(), posted.slice, queue);
         if self.nodes[usize::from(posted.node.0)].socket == Socket::Other {
             posted.answers = Some(key);

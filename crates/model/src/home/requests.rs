@@ -186,6 +186,9 @@ impl Home {
     pub(super) fn written<Q: Queue>(&mut self, now: Time, key: RequestKey, queue: &mut Q) {
         let request = self.requests.remove(key);
         self.give_back_entry(now, &request, queue);
+        if request.buffered {
+            self.give_back_write_buffer(now, request.slice, queue);
+        }
         if request.pulls {
             let Request { slice, .. } = request;
             let core = request.core();

@@ -15,6 +15,9 @@ pub struct HomeSpec {
     /// entries of them that one core's requests may use at once, without victims; as many as there are without this
     /// key `[entries]`
     pub requests_of_core: Option<Sourced<u32>>,
+    /// lines of non-temporal stores that a slice holds until their memory has them; any number without this key
+    /// `[entries]`
+    pub write_buffers: Option<Sourced<u32>>,
 }
 
 /// Distances on the chip, one way.
