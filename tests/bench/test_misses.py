@@ -10,8 +10,8 @@ from cxlab.bench.result import counted
 
 STREAMS = ("DMS-005", "DMS-003")
 MEMO = ("M23-029", "M23-030", "M23-039", "M23-040")
-#: Missed once: STREAM on the other socket's DDR, and one thread on CXL memory.
-MET = ("DMS-045-copy", "DMS-045-scale", "DMS-045-add", "DMS-045", "A1000-peak-1")
+#: Missed once: STREAM on the other socket's DDR, one thread on CXL memory, non-temporal writes to local DDR.
+MET = ("DMS-045-copy", "DMS-045-scale", "DMS-045-add", "DMS-045", "A1000-peak-1", "BD-013")
 FIGURES = {figure.id: figure for figure in shipped()}
 
 
@@ -26,7 +26,6 @@ FIGURES = {figure.id: figure for figure in shipped()}
         "M23-063",
         "M23-064",
         "EXT-003",
-        "BD-013",
     ],
 )
 def test_the_figure_is_still_missed(name: str) -> None:

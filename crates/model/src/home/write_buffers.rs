@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A changed line of the LLC needs no buffer, because the LLC holds its data until the memory takes them. Not modelled:
-//! buffers for what clflush and clwb write. Source: no document names the number. With 4 to 32 threads that write past
-//! the caches, a read beside them waits behind a bounded number of lines (EuroSys'24, Tang et al., artifact):
+//! buffers for what clflush and clwb write. Source: no document names the number. A read beside 4 to 32 threads that
+//! write past the caches waits behind a bounded number of lines (EuroSys'24, Tang et al., artifact). See
 //! docs/decisions/write-buffers.md.
 
 use cxlab_kernel::{Slots, Time, Turns};
