@@ -42,7 +42,7 @@ class Journal:
     def show(self, console: Console) -> int:
         """Print the table, then the tries that found something: how many these are."""
         table = Table()
-        for place, heading in enumerate(("mode", "signals", *ENDS, "defects")):
+        for place, heading in enumerate(("mode", "tries", *ENDS, "defects")):
             table.add_column(heading, justify="right" if place else "left")
         for name in dict.fromkeys(what.mode for what, _ in self.done.values()):
             verdicts = [verdict for what, verdict in self.done.values() if what.mode == name]

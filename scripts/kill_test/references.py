@@ -13,10 +13,11 @@ from workplaces import Workplace
 LONGER_SECONDS, LONGER_TIMES = 60.0, 6.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reference:
     """Results of an undisturbed run."""
 
+    #: length of the shortest undisturbed run so far
     seconds: float
     #: of each exact file
     hashes: dict[str, str]

@@ -1,11 +1,13 @@
 //! Single schedules: which commands go, and when; the expected cycles are sums of the standard's constraints.
 
 use cxlab_kernel::Time;
-use cxlab_model::media::dram::{BankAddress, BankIndex, Command, Cycles, Device, PagePolicy, RefreshMode};
+use cxlab_model::media::dram::{
+    BankAddress, BankIndex, Command, Cycles, DetailedSpec, Device, PagePolicy, RefreshMode,
+};
 use cxlab_model::mem::AccessKind;
 
-use super::harness::{open, read, write};
-use super::machine::{ALL, Lines, assert_commands, dram, log, lone, spec, unrefreshed};
+use super::harness::{closed as closed_loop, open, random_mix, read, write};
+use super::machine::{ALL, Lines, assert_commands, dram, log, lone, spec, sub_channel, unrefreshed, variants};
 
 const AT_ONCE: Time = Time::ZERO;
 
@@ -182,6 +184,33 @@ fn same_bank_refresh_leaves_the_other_banks_working() {
     let at: Vec<u64> = log(&memory).iter().map(|issued| issued.at.0).collect();
     assert_eq!(at[3], at[0] + t.same_bank_refresh.unwrap().t_rfc_sb.0);
     assert!(lives[0].latency() < Time::from_ns(40));
+}
+
+/// A REFsb must follow the last activate of the rank by tRRD_L, and the next activate may follow that one by tRRD_S. So
+/// activates could put off a refresh for as long as they come. It may wait for no more than its own banks and one tRRD_L.
+#[test]
+fn activates_of_other_banks_do_not_put_off_a_same_bank_refresh() {
+    let closed = |spec: &DetailedSpec| *spec.controller.page_policy == PagePolicy::Closed;
+    let same = |spec: &DetailedSpec| *spec.controller.refresh == RefreshMode::SameBank && *spec.ranks == 1;
+    let mut checked = 0;
+    for mut spec in variants().into_iter().filter(|spec| closed(spec) && same(spec)) {
+        let t = lone(spec.dram.name()).cycles();
+        let interval =
+            t.same_bank_refresh.unwrap().t_refi2.0 / u64::from(*spec.dram.dram().organisation.banks_per_group);
+        // An open row, or a write that closes its own, then tRP; a bus that is taken costs a few cycles.
+        let own_banks = t.t_ras.0.max(t.cwl.0 + t.burst.0 + t.t_wr.0) + t.t_rp.0;
+        let longest = own_banks + t.t_rrd_l.0 + 8;
+        for age_limit in [50, 3_000] {
+            spec.controller.age_limit.value = Time::from_ns(age_limit);
+            let mut memory = sub_channel(&spec);
+            closed_loop(&mut memory, 160, &random_mix(40_000, 1 << 24, 3, 1));
+            let refreshes = log(&memory).iter().filter(|issued| issued.command == Command::RefreshSame);
+            let late = refreshes.zip(1..).map(|(issued, number)| issued.at.0 - number * interval).max();
+            assert!(late.unwrap() <= longest, "{}, {age_limit} ns: {late:?} nCK late of {longest}", spec.dram.name());
+            checked += 1;
+        }
+    }
+    assert!(checked >= 2, "{checked}");
 }
 
 /// A device to probe: blocked at t - 1, ready at t.

@@ -134,7 +134,10 @@ impl Rows {
 #[must_use]
 pub fn plan(device: &Device, queue: &mut Queue, kind: AccessKind, refresh: &Refresh, from: Cycles) -> Plan {
     let (open, hits) = (device.open_banks(), queue.hits());
-    let banks = queue.occupied() & !refresh.blocked();
+    let mut banks = queue.occupied() & !refresh.blocked();
+    if refresh.blocked() != 0 {
+        banks &= !would_delay_refresh(device, queue, refresh, from, banks & !open);
+    }
     let column = device.first_column(kind, banks & hits, from, queue.hit_order()).map(|first| Choice {
         at: first.at,
         order: first.order,
@@ -198,6 +201,24 @@ pub fn next_of(device: &Device, queue: &Queue, kind: AccessKind, bank: BankIndex
         Some(_) => device.earliest_precharge(bank),
         None => device.earliest_activate(bank),
     }
+}
+
+/// The banks in `closed` whose activate would delay a refresh that is due.
+///
+/// A REFsb must follow the last activate of its rank by tRRD_L. Activates of other groups may follow each other sooner,
+/// so a stream of them would put off the refresh without end.
+#[cold]
+fn would_delay_refresh(device: &Device, queue: &Queue, refresh: &Refresh, from: Cycles, closed: u128) -> u128 {
+    let mut delaying = 0;
+    for (command, bank) in refresh.steps(device).filter(|(command, _)| *command == Command::RefreshSame) {
+        let of_rank = closed & device.shape().mask_of_rank(device.shape().address(bank).rank);
+        let activate = device.first_activate(of_rank, from, queue.oldest_order());
+        let at = device.earliest(command, bank).max(from);
+        if activate.is_some_and(|activate| activate.at + device.timing().t_rrd_l > at) {
+            delaying |= of_rank;
+        }
+    }
+    delaying
 }
 
 /// The longest distance that a command to one bank imposes on a command to another bank.
