@@ -2,8 +2,9 @@
 //! copy.
 //!
 //! ```text
-//!   [write buffer (write_buffers.rs)] -> table of requests (requests.rs) -> snoop filter (snoops.rs) -> LLC --has it-----> answer.rs
-//!                                                                      --has it not--> to_memory.rs
+//!   requests.rs: table -> snoops.rs: snoop filter -> LLC --has it-----> answer.rs
+//!        ^                                               --has it not--> to_memory.rs
+//!   write_buffers.rs: only lines of non-temporal stores
 //! ```
 //!
 //! A write leaves its data with the home agent. The home agent answers the core at once, and then writes the line.
