@@ -12,6 +12,8 @@ pub fn found() -> Vec<(Kind, Vec<Mutation>)> {
         ),
         // An event was scheduled before the time that had come.
         (Kind::Sampled, vec![Repeat { place: 134, to: 188 }]),
+        // A phase began before the window that it ends: the window's length was less than none.
+        (Kind::Sampled, vec![Flip { place: 146, bit: 31 }]),
         // A device takes 80 hours: each refresh of the idle memory was stepped through.
         (
             Kind::Two,
