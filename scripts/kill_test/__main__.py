@@ -69,7 +69,7 @@ def main() -> int:
             said = f"{len(journal.done)}/{given.count} {what.mode}: {what.text()}: {verdict.end}{good}"
             console.print(said, soft_wrap=True)
     except KeyboardInterrupt:
-        console.print("ended by ctrl-C")
+        console.print("ended by ctrl-C; removes its folders")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return 1 if journal.show(console) else 0

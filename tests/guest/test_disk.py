@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -130,3 +131,17 @@ def test_a_machine_without_a_drive_has_no_swap(tmp_path: Path) -> None:
     ran = Cxlab(tmp_path).run("true", options=["--machine", str(machine), "--swap", "64M"])
     assert ran.status != 0
     assert "has no drive" in ran.stderr and "--set drive=pm983" in ran.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_a_full_disk_of_the_host_ends_the_run_and_is_named(tmp_path: Path) -> None:
+    """Linux would try to swap out for ever: the host's disk has 32 MiB, and 128 MiB have to go out."""
+    program = ("python3", "-S", "-c", "held = b'x' * (260 << 20); print(sum(held[::1 << 16]))")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32M", "none", tmp_path], check=True)
+    try:
+        popen = Cxlab(tmp_path).start(*program, options=[*OPTIONS, "--detail", "off"])
+        _, said = popen.communicate(timeout=120)
+    finally:
+        subprocess.run(["umount", "--lazy", tmp_path], check=True)
+    assert popen.returncode != 0
+    assert b"the swap disk" in said and b"No space left on device" in said and b"--out" in said

@@ -304,12 +304,11 @@ impl Reader {
     /// A record that is a step of its own.
     fn between(&mut self) -> Result<Step, ModelError> {
         let record = decoded(self.look()?);
-        self.consume();
         if matches!(record, Record::Halt | Record::Sample { .. }) {
             // It may stay there for long.
             self.executing = None;
         }
-        Ok(match record {
+        let step = match record {
             Record::Sync { sequence, .. } => Step::Sync { sequence },
             Record::Settle { sequence } => Step::Settle { sequence },
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
@@ -330,7 +329,10 @@ impl Reader {
             | Record::Define { .. } => {
                 return Err(ModelError::Stream { cause: format!("{record:?} stands outside a block") });
             }
-        })
+        };
+        // Only now: an access is refused above, and does not count as a bound.
+        self.consume();
+        Ok(step)
     }
 }
 

@@ -66,6 +66,11 @@ pub struct Windows {
 }
 
 impl Windows {
+    /// Whether a phase at this position would begin before the window that it ends.
+    pub fn would_go_back(&self, position: u64) -> bool {
+        self.open.as_ref().is_some_and(|begun| position < begun.length)
+    }
+
     /// A phase begins at a position of the schedule. So far `warmed` instructions (user, kernel) were not timed. In
     /// the phase before, if it was not timed, all cores were idle for `idle`.
     pub fn enter(&mut self, phase: Phase, position: u64, idle: Time, warmed: [u64; 2], machine: &Machine) {

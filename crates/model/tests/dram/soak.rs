@@ -1,5 +1,8 @@
 //! A billion commands of all standards, page policies, and refreshes: each is held to the standard by the checker.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
 use cxlab_kernel::{Stream, Time};
 use cxlab_model::media::dram::checker::check;
 
@@ -13,8 +16,29 @@ mod share;
 /// Accesses of a round: many times what a controller holds, and tens of refreshes.
 const ROUND: u64 = 100_000;
 
+/// Between two lines that tell how far the test is.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
+
+/// Commands so far, of all workers.
+struct Progress {
+    commands: AtomicU64,
+    wanted: u64,
+}
+
+impl Progress {
+    /// Counts commands that were checked. The worker that was given `told` also prints the sum now and then.
+    fn add(&self, commands: u64, told: Option<&mut Instant>) {
+        let sum = self.commands.fetch_add(commands, Ordering::Relaxed) + commands;
+        if let Some(told) = told.filter(|told| told.elapsed() >= TOLD_EVERY) {
+            *told = Instant::now();
+            println!("soak: {sum} of {} DRAM commands, 0 violations so far", self.wanted);
+        }
+    }
+}
+
 /// Rounds of random traffic until this worker has seen so many commands: commands and rounds.
-fn worker(number: u64, wanted: u64) -> (u64, u64) {
+fn worker(number: u64, wanted: u64, progress: &Progress) -> (u64, u64) {
+    let mut told = Instant::now();
     let (variants, mut random) = (variants(), Stream::new(number, "soak"));
     let (mut commands, mut rounds) = (0, 0);
     while commands < wanted {
@@ -27,12 +51,19 @@ fn worker(number: u64, wanted: u64) -> (u64, u64) {
             random_mix(ROUND, 1 << (6 + random.below(18)), reads, writes)
         };
         let mut memory = sub_channel(&spec);
-        closed(&mut memory, 1 + random.below(160) as usize, &traffic);
+        let in_flight = 1 + random.below(160) as usize;
+        closed(&mut memory, in_flight, &traffic);
         let log = log(&memory);
-        let round = format!("worker {number}, round {rounds}: {spec:?}");
-        assert_clean(&round, &check(&lone(spec.dram.name()), *spec.ranks, log));
+        let (name, ranks, controller) = (spec.dram.name(), *spec.ranks, &spec.controller);
+        let round = format!(
+            "worker {number}, round {rounds}: {name}, {ranks} ranks, {:?} pages, {:?} refresh, age limit {}, \
+             {reads} reads to {writes} writes, {in_flight} in flight",
+            *controller.page_policy, *controller.refresh, *controller.age_limit,
+        );
+        assert_clean(&round, &check(&lone(name), ranks, log));
         commands += log.len() as u64;
         rounds += 1;
+        progress.add(log.len() as u64, (number == 0).then_some(&mut told));
     }
     (commands, rounds)
 }
@@ -41,9 +72,10 @@ fn worker(number: u64, wanted: u64) -> (u64, u64) {
 #[ignore = "minutes: make soak"]
 fn soak_a_billion_commands() {
     let workers = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    let each = share::share_of(1_000_000_000) / workers;
+    let wanted = share::share_of(1_000_000_000);
+    let (each, progress) = (wanted / workers, &Progress { commands: AtomicU64::new(0), wanted });
     let done: Vec<(u64, u64)> = std::thread::scope(|scope| {
-        let all: Vec<_> = (0..workers).map(|number| scope.spawn(move || worker(number, each))).collect();
+        let all: Vec<_> = (0..workers).map(|number| scope.spawn(move || worker(number, each, progress))).collect();
         all.into_iter().map(|worker| worker.join().expect("a violation ends the test")).collect()
     });
     let (commands, rounds) = done.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));

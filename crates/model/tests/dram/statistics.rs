@@ -1,13 +1,15 @@
 //! The statistics agree with the command log and with one another.
 
+use std::time::{Duration, Instant};
+
 use cxlab_kernel::Time;
 use cxlab_kernel::statistic::Value;
 use cxlab_model::media::Memory;
-use cxlab_model::media::dram::Command;
+use cxlab_model::media::dram::{Command, Detailed};
 use cxlab_model::mem::AccessKind;
 
-use super::harness::{closed, random_mix};
-use super::machine::{coarse, log, peak_gb_s, server, sub_channel};
+use super::harness::{closed, open, random_mix, read, write};
+use super::machine::{coarse, log, lone, peak_gb_s, server, sub_channel, variants};
 
 fn value(memory: &Memory, elapsed: Time, name: &str) -> f64 {
     let stats = memory.stats(elapsed);
@@ -17,6 +19,48 @@ fn value(memory: &Memory, elapsed: Time, name: &str) -> f64 {
         Value::Real(real) => real,
         Value::Distribution { count, .. } => count as f64,
     }
+}
+
+/// A controller without a log counts the refreshes of idle time at once; one with a log sends each of them. No figure may
+/// tell the two apart: neither the number of refreshes nor when later accesses are done.
+#[test]
+fn refreshes_of_idle_time_are_counted_as_if_each_were_sent() {
+    for spec in variants() {
+        let interval = *spec.dram.dram().timing.t_refi;
+        let mut arrivals = Vec::new();
+        let mut at = Time::from_ns(1);
+        // Idle for none to a thousand intervals, and a prime number of picoseconds past that.
+        for (number, intervals) in [0, 1, 2, 3, 5, 9, 30, 1000, 2].into_iter().enumerate() {
+            at += interval * intervals + Time::from_ps(104_729);
+            let line = number as u64 * 4099;
+            arrivals.extend([
+                (at, read(line)),
+                (at, write(line + 1)),
+                (at + Time::from_ns(70), read(line + (1 << 18))),
+            ]);
+        }
+        let mut stepped = sub_channel(&spec);
+        let mut skipped = Memory::Detailed(Detailed::with_dram(&spec, &lone(spec.dram.name())).unwrap());
+        let what = format!("{} {:?} {} ranks", spec.dram.name(), *spec.controller.refresh, *spec.ranks);
+        assert_eq!(open(&mut skipped, &arrivals), open(&mut stepped, &arrivals), "{what}");
+        let refreshes = [&skipped, &stepped].map(|memory| value(memory, at, "refreshes"));
+        assert_eq!(refreshes[0], refreshes[1], "{what}");
+        // 1052 intervals of idle time: as many all-bank refreshes of each rank.
+        assert!(refreshes[0] >= 1052.0 * f64::from(*spec.ranks), "{what}: {refreshes:?}");
+    }
+}
+
+/// A day of idle time has 2 * 10^10 refreshes of a rank: to step through them would take an hour.
+#[test]
+fn a_day_of_idle_time_is_over_at_once() {
+    let day = Time::from_ns(86_400 * 1_000_000_000);
+    let spec = server("DDR5-4800");
+    let mut memory = Memory::Detailed(Detailed::with_dram(&spec, &lone("DDR5-4800")).unwrap());
+    let begun = Instant::now();
+    open(&mut memory, &[(Time::from_ns(1), read(0)), (day, read(0))]);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    let expected = day.as_ns() / spec.dram.dram().timing.t_refi.as_ns();
+    assert!((value(&memory, day, "refreshes") - expected).abs() <= expected * 1e-3, "{expected}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use std::sync::Mutex;
 
 use super::request::{Request, SECTOR};
 use super::ring::Ring;
+use crate::stream::give_up;
 
 /// Requests of vhost-user.
 mod message {
@@ -111,9 +112,14 @@ impl Control {
         self.ring.next().map(Request::read)
     }
 
-    /// Move the data of a request.
+    /// Move the data of a request. If the host cannot, the run ends: Linux would try to swap the pages out for ever.
     pub fn execute(&self, request: &mut Request) {
-        request.execute(&self.file, self.capacity);
+        if let Err(cause) = request.execute(&self.file, self.capacity) {
+            give_up(&format!(
+                "the swap disk, a file without a name in the run's folder, cannot be read or written: {cause}. Free \
+                 some space there, or give --out a folder on another disk"
+            ));
+        }
     }
 
     /// Put the answer to a request where the guest looks for it.

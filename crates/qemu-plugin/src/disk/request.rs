@@ -91,22 +91,23 @@ impl Request {
     }
 
     /// Move the data between the guest's memory and a file that holds `capacity` bytes.
-    pub fn execute(&mut self, file: &File, capacity: u64) {
+    ///
+    /// # Errors
+    /// Returned if the host cannot read or write the file. A request that is wrong is answered as one that has failed.
+    pub fn execute(&mut self, file: &File, capacity: u64) -> std::io::Result<()> {
         let bytes = self.bytes();
         let fits = bytes.is_multiple_of(SECTOR) && self.from.checked_add(bytes).is_some_and(|end| end <= capacity);
         if self.outcome != OK || !fits || !self.segments.iter().copied().all(is_memory) {
             self.outcome = self.outcome.max(FAILED);
             self.segments.clear();
-            return;
+            return Ok(());
         }
         let mut at = self.from;
         for segment in self.segments.clone() {
-            if self.move_segment(file, at, segment).is_err() {
-                self.outcome = FAILED;
-                return;
-            }
+            self.move_segment(file, at, segment)?;
             at += segment.length;
         }
+        Ok(())
     }
 
     fn move_segment(&mut self, file: &File, from: u64, segment: Segment) -> std::io::Result<()> {

@@ -111,6 +111,7 @@ impl Controller {
         let cycle = self.clock.cycle_from(now);
         // Only an idle controller lags behind, and it can owe only refreshes.
         while self.plan.at < cycle {
+            self.skip_refreshes(cycle);
             self.step(driver);
         }
         let location = self.map.locate(line);
@@ -146,6 +147,20 @@ impl Controller {
             self.make_plan(cycle);
         }
         self.sleep(driver);
+    }
+
+    /// Counts the refreshes of a long idle time at once. Only their last rounds are stepped through.
+    #[inline]
+    fn skip_refreshes(&mut self, until: Cycles) {
+        let is_quiet = self.plan.step == Step::Due && self.device.open_banks() == 0 && self.idle();
+        // A log has each command.
+        if is_quiet && self.log.is_none() {
+            let skipped = self.refresh.skip(until);
+            if skipped > 0 {
+                self.stats.refreshes.add(skipped);
+                self.make_plan(self.plan.at);
+            }
+        }
     }
 
     /// Whether the next command of `bank` could take the plan's place, after a request of `kind` joined the bank.

@@ -144,6 +144,25 @@ impl Refresh {
         self.find_next_due();
     }
 
+    /// Takes refreshes of an idle sub-channel as sent, as many as end well before `until`. Returns their number.
+    ///
+    /// After some intervals all banks are due for the same refresh again, so whole rounds are left out. The last two
+    /// rounds are not, so that the device knows its last refreshes.
+    pub fn skip(&mut self, until: Cycles) -> u64 {
+        let Some(next) = self.next_due.filter(|_| self.blocked == 0) else { return 0 };
+        let intervals = match self.mode {
+            RefreshMode::AllBank => 1,
+            RefreshMode::SameBank => u64::from(self.shape.banks_per_group),
+        };
+        let round = self.interval.0 * intervals;
+        let rounds = (until.0.saturating_sub(next.0) / round).saturating_sub(2);
+        for rank in &mut self.ranks {
+            rank.due += Cycles(rounds * round);
+        }
+        self.find_next_due();
+        rounds * intervals * self.ranks.len() as u64
+    }
+
     fn bank_of(&self, rank: u32) -> u32 {
         self.ranks[rank as usize].bank
     }

@@ -82,7 +82,7 @@ impl<S: RecordSource> Guest<S> {
             }
         }
         let Some((phase, position, keep)) = begins else { return Ok(()) };
-        self.enter(phase, position, keep, Time::ZERO, machine);
+        self.enter(phase, position, keep, Time::ZERO, machine)?;
         if phase == Phase::Warming { self.warm(machine) } else { Ok(()) }
     }
 }

@@ -53,7 +53,7 @@ impl<S: RecordSource> Guest<S> {
                 Record::Sample { phase, position, keep, idle_ps } => {
                     self.check_time(idle_ps)?;
                     check_missing(machine)?;
-                    self.enter(phase, position, keep, Time::from_ps(idle_ps), machine);
+                    self.enter(phase, position, keep, Time::from_ps(idle_ps), machine)?;
                     self.warming.begin();
                     return Ok(());
                 }
@@ -70,10 +70,22 @@ impl<S: RecordSource> Guest<S> {
     }
 
     /// A phase of a sampled run begins.
-    pub(super) fn enter(&mut self, phase: Phase, position: u64, keep: Keep, idle: Time, machine: &Machine) {
+    pub(super) fn enter(
+        &mut self,
+        phase: Phase,
+        position: u64,
+        keep: Keep,
+        idle: Time,
+        machine: &Machine,
+    ) -> Result<(), ModelError> {
         let warmed = self.warming.instructions;
+        if self.windows().would_go_back(position) {
+            let cause = format!("a phase at position {position} begins before the window that it ends");
+            return Err(ModelError::Stream { cause });
+        }
         self.windows().enter(phase, position, idle, warmed, machine);
         self.windows().keep(keep);
+        Ok(())
     }
 
     /// All are idle from where all was committed. Several cores can be idle each by itself, too.
