@@ -154,9 +154,10 @@ impl Drive {
         })
     }
 
-    /// The host has written a command; it begins with [`Due::Begin`].
-    pub fn tell(&mut self, number: u32, command: Command) {
-        self.told.insert(number, command);
+    /// Takes a command that the host has written. It begins with [`Due::Begin`]. Returns whether its number is new among
+    /// the commands that have not begun.
+    pub fn tell(&mut self, number: u32, command: Command) -> bool {
+        self.told.insert(number, command).is_none()
     }
 
     /// Whether it was ever asked for anything.

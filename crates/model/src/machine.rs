@@ -162,8 +162,11 @@ impl Machine {
         for line in command.lines() {
             home.check(line)?;
         }
-        drive.as_mut().ok_or_else(none)?.tell(number, command);
-        Ok(())
+        let is_new = drive.as_mut().ok_or_else(none)?.tell(number, command);
+        if is_new {
+            return Ok(());
+        }
+        Err(ModelError::Stream { cause: format!("it asks the disk twice under number {number}") })
     }
 
     /// Numbers of the requests that the drive has done since this was last asked.

@@ -23,6 +23,8 @@ pub fn found() -> Vec<(Kind, Vec<Mutation>)> {
                 Flip { place: 390, bit: 40 },
             ],
         ),
+        // A request to the disk was read twice before it began: the second one had nothing to begin with.
+        (Kind::Disk, vec![Repeat { place: 478, to: 64 }]),
         // An access outside a block, the last record of a trace that is cut off, counted as the bound of a block.
         (Kind::Disk, vec![Swap { place: 218, with: 33 }, Truncate { place: 219 }]),
     ]
