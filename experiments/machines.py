@@ -17,6 +17,8 @@ from cxlab.description import Description
 BASE = "8468v-asic"
 #: CXL-DMSim (Hong et al.), IV-B: "Hardware prefetch mechanisms are all disabled in BIOS settings".
 NO_PREFETCH = "host.prefetch.enabled=false"
+#: Where a few slices of LLC stand for many: one core may use the whole table and all write buffers of each.
+WHOLE_TABLES = ("host.home.requests_of_core=32", "host.home.write_buffers=32")
 #: Of `slow_dram` [GB/s].
 DRAM_PEAK, CXL_PEAK = 6.4, 3.2
 #: Where both memories finish together.
@@ -26,6 +28,8 @@ SLOW_DRAM = """
 description = "one slow channel of DRAM, half as much bandwidth on CXL memory; host with few slices of LLC"
 based_on = "8468v-asic"
 host.llc.slices = 2
+host.home.requests_of_core = 32
+host.home.write_buffers = 32
 host.core.fill_buffers = {lines}
 host.prefetch.enabled = false
 
@@ -68,7 +72,7 @@ def slow_dram(folder: Path) -> Path:
 
     The host is the 8468V. Its core has as many fill buffers as its superqueue has entries, because its
     prefetchers are off. So 48 lines of 64 B in 130 ns are 24 GB/s. Two slices of LLC instead of 52 keep the
-    program's arrays small, and the simulation short.
+    program's arrays small, and the simulation short. Each has its whole table for the one core.
     """
     lines = Description(model.describe(BASE).spec).count("host", "prefetch", "superqueue")
     machine = folder / "slow-dram.toml"
@@ -78,7 +82,7 @@ def slow_dram(folder: Path) -> Path:
 
 def little_llc() -> AskedMachine:
     """8468v-asic nearly without LLC and without prefetchers."""
-    return AskedMachine(BASE, ("host.llc.slices=2", NO_PREFETCH))
+    return AskedMachine(BASE, ("host.llc.slices=2", *WHOLE_TABLES, NO_PREFETCH))
 
 
 def response_fifo(depth: int) -> AskedMachine:

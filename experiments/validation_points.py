@@ -34,7 +34,7 @@ from experiments.report import PEAK, POINTS, RATIO, Figures, Row
 #: Units of validation/points.toml that have another name in tables of experiments.
 UNITS = {"%": PEAK, "x": RATIO, "points": POINTS}
 #: STREAM runs four cores with four slices of LLC, so that its arrays are three times the caches.
-FEW_SLICES = ("host.llc.slices=4",)
+FEW_SLICES = ("host.llc.slices=4", *machines.WHOLE_TABLES)
 
 #: Time under load in which ordinary stores fill all caches, before detail begins.
 WARM_US = 5_000

@@ -15,7 +15,8 @@ from shipped import WORKLOADS
 NAMES = sorted(description.shipped(WORKLOADS))
 #: A small size fits the caches, and STREAM marks its region after a first pass. In an LLC of 1.9 MB, written
 #: lines have to leave for memory.
-MACHINE = {"memo-stream": ["--with", "threads=1", "--with", "array_mib=2", "--set", "host.llc.slices=1"]}
+ONE_SLICE = ["--set", "host.llc.slices=1", "--set", "host.home.requests_of_core=32"]
+MACHINE = {"memo-stream": ["--with", "threads=1", "--with", "array_mib=2", *ONE_SLICE]}
 
 
 def run(tmp_path: Path, name: str, *options: str) -> dict[str, Any]:
