@@ -1,4 +1,8 @@
-"""The points that calibrate stay where silicon has them: 1 %; MICRO'23's rounded figures 5 %."""
+"""The points that calibrate stay where silicon has them: 1 %; MICRO'23's rounded figures 5 %.
+
+The write buffers of a slice are a whole number. One more or less is 9 % of the latency that they are fitted to
+(docs/decisions/write-buffers.md), so that point is met within half of this.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ CALIBRATION = {figure.id: figure for figure in shipped() if figure.role == "cali
 def test_a_calibrated_figure_is_met(name: str) -> None:
     figure = CALIBRATION[name]
     simulated = figure.simulated(sweep.run(figure.jobs(), name))
-    tolerance = 0.05 if name.startswith("M23") else 0.01
+    tolerance = 0.05 if name.startswith("M23") or name == "A1000-nt-4" else 0.01
     wanted = f"{figure.low:g}" if figure.low == figure.high else f"{figure.low:g} to {figure.high:g}"
     assert abs(figure.error(simulated)) <= tolerance, (
         f"{figure.what}: {simulated:.4g}, silicon {wanted} {figure.unit}"

@@ -41,8 +41,8 @@ def test_redis_loses_throughput_in_proportion_to_its_share_of_cxl_memory() -> No
     shares = (0, 25, 50, 75, 100)
     outcomes = run([Study([store], Share(share), warm="1 ms", measure="10 ms") for share in shares])
     changes = [100 * (outcome.work / outcomes[0].work - 1) for outcome in outcomes[1:]]
-    # MICRO'23 figure 9b; the share of misses in a request is not fitted: within 8 points.
-    assert changes == pytest.approx([-8, -15, -22, -30], abs=8)
+    # MICRO'23 figure 9b; the share of misses in a request is not fitted: within 10 points (MIS-12).
+    assert changes == pytest.approx([-8, -15, -22, -30], abs=10)
     assert changes == sorted(changes, reverse=True)
 
 
