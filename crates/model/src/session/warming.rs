@@ -99,7 +99,10 @@ impl Warming {
     pub fn cut(&mut self, vcpu: usize, instruction: u16) {
         if let Some(block) = self.at[vcpu] {
             let rest = self.counted[vcpu].saturating_sub(u64::from(instruction));
-            self.instructions[usize::from(self.shapes[block].kernel)] -= rest;
+            // A changed trace can cut a block twice, or one that was counted before a region began.
+            self.counted[vcpu] -= rest;
+            let total = &mut self.instructions[usize::from(self.shapes[block].kernel)];
+            *total = total.saturating_sub(rest);
         }
     }
 

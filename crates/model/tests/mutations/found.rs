@@ -14,6 +14,8 @@ pub fn found() -> Vec<(Kind, Vec<Mutation>)> {
         (Kind::Sampled, vec![Repeat { place: 134, to: 188 }]),
         // A phase began before the window that it ends: the window's length was less than none.
         (Kind::Sampled, vec![Flip { place: 146, bit: 31 }]),
+        // A block was cut twice: fewer instructions than none were warmed.
+        (Kind::Sampled, vec![Swap { place: 442, with: 407 }]),
         // A device takes 80 hours: each refresh of the idle memory was stepped through.
         (
             Kind::Two,
