@@ -28,8 +28,7 @@ SLOW_DRAM = """
 description = "one slow channel of DRAM, half as much bandwidth on CXL memory; host with few slices of LLC"
 based_on = "8468v-asic"
 host.llc.slices = 2
-host.home.requests_of_core = 32
-host.home.write_buffers = 32
+{tables}
 host.core.fill_buffers = {lines}
 host.prefetch.enabled = false
 
@@ -76,7 +75,7 @@ def slow_dram(folder: Path) -> Path:
     """
     lines = Description(model.describe(BASE).spec).count("host", "prefetch", "superqueue")
     machine = folder / "slow-dram.toml"
-    machine.write_text(SLOW_DRAM.format(lines=lines))
+    machine.write_text(SLOW_DRAM.format(lines=lines, tables="\n".join(WHOLE_TABLES)))
     return machine
 
 

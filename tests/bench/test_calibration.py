@@ -1,7 +1,7 @@
 """The points that calibrate stay where silicon has them: 1 %; MICRO'23's rounded figures 5 %.
 
-The write buffers of a slice are a whole number. One more or less is 9 % of the latency that they are fitted to
-(docs/decisions/write-buffers.md), so that point is met within half of this.
+The write buffers of a slice are a whole number. One more or less is 9 % of the latency that they are fitted
+to (docs/decisions/write-buffers.md), so that point is met within half of this.
 """
 
 from __future__ import annotations

@@ -170,6 +170,38 @@ fn a_victim_of_l2_is_pulled_when_the_changed_line_that_leaves_the_llc_for_it_is_
     assert!((more.as_ns() - to_memory).abs() < 1.5, "{more}");
 }
 
+/// Two cores, and these lines in the LLC. Returns how long the script of each takes after `begins`.
+fn two_cores(spec: MachineSpec, in_llc: &[u64], begins: [Time; 2], scripts: [&dyn Fn(&mut Script); 2]) -> [Time; 2] {
+    let ranges = [0, 1].map(|node| AddressRange { start: u64::from(node) * GIB, length: GIB, node });
+    let mut machine = Machine::new(spec, 2, &ranges).unwrap();
+    for address in in_llc {
+        machine.warm_llc(Hpa::new(*address), false);
+    }
+    let mut feeds = [0, 1].map(|core: usize| {
+        let mut feed = Script::default();
+        feed.step(Step::Delay { span: begins[core] }).settle();
+        scripts[core](&mut feed);
+        feed.settle();
+        feed
+    });
+    machine.run(&mut feeds, |_| Ok(())).unwrap();
+    feeds.map(|core| core.clock_answers[1] - core.clock_answers[0])
+}
+
+/// The first core loads these lines at once, and the second one another line. All are in the LLC.
+fn loads_of_two_cores(spec: MachineSpec, first: &[u64], second: u64) -> [Time; 2] {
+    let in_llc: Vec<u64> = first.iter().copied().chain([second]).collect();
+    let load_all = |script: &mut Script| {
+        first.iter().for_each(|address| {
+            script.independent_load(*address);
+        });
+    };
+    let load_one = |script: &mut Script| {
+        script.chase(second);
+    };
+    two_cores(spec, &in_llc, [Time::from_ns(2_000); 2], [&load_all, &load_one])
+}
+
 #[test]
 fn a_core_with_one_request_does_not_wait_behind_all_of_another_core() {
     // One entry, and hits of the LLC, which hold it for a way to the core each. The first core has ten waiting when the second
@@ -177,22 +209,7 @@ fn a_core_with_one_request_does_not_wait_behind_all_of_another_core() {
     const FIRST: usize = 12;
     let slice = slice_of(0);
     let same: Vec<u64> = lines(0, |other| other == slice).take(FIRST + 1).collect();
-    let range = |node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node };
-    let mut machine = Machine::new(spec(), 2, &[range(0), range(1)]).unwrap();
-    for address in &same {
-        machine.warm_llc(Hpa::new(*address), false);
-    }
-    let (mut first, mut second) = (Script::default(), Script::default());
-    let begin = Step::Delay { span: Time::from_ns(2_000) };
-    first.step(begin).settle();
-    for address in &same[..FIRST] {
-        first.independent_load(*address);
-    }
-    first.settle();
-    second.step(begin).settle().chase(same[FIRST]).settle();
-    let mut feeds = [first, second];
-    machine.run(&mut feeds, |_| Ok(())).unwrap();
-    let [first, second] = feeds.map(|core| core.clock_answers[1] - core.clock_answers[0]);
+    let [first, second] = loads_of_two_cores(spec(), &same[..FIRST], same[FIRST]);
     let (to_home, to_core) = ways(slice);
     assert!(first >= to_home + to_core * FIRST as u64, "{first}");
     // The cores' ways to the slice differ by stops of the mesh, and dispatch and a walk come on top: less than one way together.
@@ -228,24 +245,7 @@ fn a_core_has_no_more_lines_under_way_in_a_slice_than_its_share() {
 #[test]
 fn a_core_that_has_used_up_its_share_leaves_the_table_to_others() {
     let same: Vec<u64> = lines(0, |slice| slice == slice_of(0)).take(9).collect();
-    let range = |node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node };
-    let wait = |others: usize| {
-        let mut machine = Machine::new(shared_out(), 2, &[range(0), range(1)]).unwrap();
-        for address in &same {
-            machine.warm_llc(Hpa::new(*address), false);
-        }
-        let (mut first, mut second) = (Script::default(), Script::default());
-        let begin = Step::Delay { span: Time::from_ns(2_000) };
-        first.step(begin).settle();
-        for address in &same[..others] {
-            first.independent_load(*address);
-        }
-        first.settle();
-        second.step(begin).settle().chase(same[8]).settle();
-        let mut feeds = [first, second];
-        machine.run(&mut feeds, |_| Ok(())).unwrap();
-        feeds[1].clock_answers[1] - feeds[1].clock_answers[0]
-    };
+    let wait = |others: usize| loads_of_two_cores(shared_out(), &same[..others], same[8])[1];
     assert_eq!(wait(8), wait(0));
 }
 
@@ -256,7 +256,7 @@ fn store_past_caches(script: &mut Script, line: u64) {
     }
 }
 
-/// Eight lines of one slice in DDR are written past the caches: the time until the slice has taken all of them.
+/// So many lines of one slice in DDR are written past the caches: the time until the slice has taken all of them.
 fn written_past_caches(write_buffers: Option<u32>, lines_written: usize) -> Time {
     let mut spec = shared_out();
     spec.host.home.write_buffers = write_buffers.map(|buffers| Sourced::new(buffers, "the test"));
@@ -291,16 +291,11 @@ fn a_read_passes_lines_that_wait_for_a_write_buffer() {
         let mut spec = spec();
         spec.host.home.requests = Sourced::new(2, "the test");
         spec.host.home.write_buffers = write_buffers.map(|buffers| Sourced::new(buffers, "the test"));
-        let ranges = [0, 1].map(|node| AddressRange { start: u64::from(node) * GIB, length: GIB, node });
-        let mut machine = Machine::new(spec, 2, &ranges).unwrap();
-        machine.warm_llc(Hpa::new(0), false);
-        let (mut first, mut second) = (Script::default(), Script::default());
-        cxl[..writes].iter().for_each(|line| store_past_caches(&mut first, *line));
-        first.settle();
-        second.step(Step::Delay { span: Time::from_ns(begin) }).settle().chase(0).settle();
-        let mut feeds = [first, second];
-        machine.run(&mut feeds, |_| Ok(())).unwrap();
-        feeds[1].clock_answers[1] - feeds[1].clock_answers[0]
+        let write_all = |script: &mut Script| cxl[..writes].iter().for_each(|line| store_past_caches(script, *line));
+        let load_one = |script: &mut Script| {
+            script.chase(0);
+        };
+        two_cores(spec, &[0], [Time::ZERO, Time::from_ns(begin)], [&write_all, &load_one])[1]
     };
     let begins = || (100..1_500).step_by(100);
     assert!(begins().all(|begin| read(Some(1), 8, begin) == read(Some(1), 0, begin)));

@@ -190,8 +190,7 @@ impl Home {
             self.give_back_write_buffer(now, request.slice, queue);
         }
         if request.pulls {
-            let Request { slice, .. } = request;
-            let core = request.core();
+            let (core, slice) = (request.core(), request.slice);
             self.give_back_share(now, core, slice, queue);
             queue.schedule(now + self.mesh.to_core(core, slice), Event::Pulled(core));
         }

@@ -9,62 +9,39 @@
 //! LLC for it. Other victims of L2 and the home agent's own writes have no share. Source: none of Intel's documents
 //! names a share. It follows from the lines that a thread of silicon has under way: docs/decisions/entries-per-core.md.
 
-use std::collections::VecDeque;
+use cxlab_kernel::{Credits, Grant};
 
 use crate::cache::SliceId;
 use crate::request::{CoreId, RequestKey};
 
-/// One core's share of one slice's table.
-#[derive(Clone, Debug, Default)]
-struct Share {
-    /// requests that have an entry, or are in the slice's queue for one
-    used: u32,
-    /// requests that come after them
-    waiting: VecDeque<RequestKey>,
-}
-
 /// The shares of all cores in all slices' tables.
 #[derive(Clone)]
 pub struct Shares {
-    /// by slice, then by core
-    shares: Box<[Share]>,
+    /// by slice, then by core: held by requests that have an entry, or are in the slice's queue for one
+    shares: Box<[Credits<RequestKey>]>,
     cores: usize,
-    /// entries of a table that one core may use
-    most: u32,
 }
 
 impl Shares {
+    /// `most` entries of a table are one core's share.
     pub fn new(most: u32, slices: usize, cores: usize) -> Shares {
-        Shares { shares: vec![Share::default(); slices * cores].into(), cores, most }
+        Shares { shares: (0..slices * cores).map(|_| Credits::new(most)).collect(), cores }
     }
 
     /// Whether a request may use an entry now. If not, it waits until its core's share has one.
     #[inline]
     pub fn take(&mut self, core: CoreId, slice: SliceId, key: RequestKey) -> bool {
-        let most = self.most;
-        let share = self.of(core, slice);
-        let allowed = share.used < most;
-        if allowed {
-            share.used += 1
-        } else {
-            share.waiting.push_back(key)
-        }
-        allowed
+        self.of(core, slice).take(key) == Grant::Now
     }
 
     /// A request of the core has its answer. Returns the request that may use an entry in its place.
     #[inline]
     pub fn give_back(&mut self, core: CoreId, slice: SliceId) -> Option<RequestKey> {
-        let share = self.of(core, slice);
-        let next = share.waiting.pop_front();
-        if next.is_none() {
-            share.used -= 1;
-        }
-        next
+        self.of(core, slice).give_back()
     }
 
     #[inline]
-    fn of(&mut self, core: CoreId, slice: SliceId) -> &mut Share {
+    fn of(&mut self, core: CoreId, slice: SliceId) -> &mut Credits<RequestKey> {
         &mut self.shares[usize::from(slice.0) * self.cores + usize::from(core.0)]
     }
 }

@@ -12,8 +12,8 @@ use crate::fact::Sourced;
 pub struct HomeSpec {
     /// table of requests of one slice: lines on their way to or from memory `[entries]`
     pub requests: Sourced<u32>,
-    /// entries of them that one core's requests may use at once, without victims; as many as there are without this
-    /// key `[entries]`
+    /// entries of them that one core may use at once. Of its victims, those count that drive a changed line out of the
+    /// LLC. As many as there are without this key `[entries]`
     pub requests_of_core: Option<Sourced<u32>>,
     /// lines of non-temporal stores that a slice holds until their memory has them; any number without this key
     /// `[entries]`
