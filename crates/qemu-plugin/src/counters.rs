@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
 use crate::qemu::{self, BigLock};
-use crate::{port, stream};
+use crate::{end, port};
 
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_micros(20);
@@ -42,7 +42,7 @@ pub fn ask(tell: impl FnOnce()) {
         }
         drop(lock);
         if since.elapsed() > MOST_WAIT {
-            stream::give_up(&format!("the model has put no counters into port {port} within {MOST_WAIT:?}"));
+            end::give_up(&format!("the model has put no counters into port {port} within {MOST_WAIT:?}"));
         }
         std::thread::sleep(PAUSE);
     }

@@ -46,6 +46,7 @@ mod cpuid;
 mod decoded;
 mod device;
 mod disk;
+mod end;
 mod exports;
 mod host_time;
 mod idle;
@@ -165,7 +166,7 @@ fn vcpu_init(vcpu: u32) {
     }
     if vcpu == 0 {
         if let Err(message) = accelerator::hook() {
-            stream::give_up(&message);
+            end::give_up(&message);
         }
         idle::start();
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
 use crate::qemu::{self, BigLock, Cpu};
-use crate::{port, series, stream, turns};
+use crate::{end, port, series, turns};
 
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_micros(200);
@@ -91,7 +91,7 @@ fn wait() {
         }
         drop(lock);
         if since.elapsed() > MOST_WAIT {
-            stream::give_up(&format!(
+            end::give_up(&format!(
                 "the run has come to its bound, and nobody has stopped its program within {MOST_WAIT:?}"
             ));
         }

@@ -30,7 +30,6 @@ use link::Link;
 use warming::Warming;
 
 pub use block::BlockData;
-pub use link::give_up;
 
 pub struct Stream {
     pub feed: Feed,

@@ -19,7 +19,7 @@ use std::sync::{Once, OnceLock};
 
 use crate::arguments::Arguments;
 use crate::qemu::{self, Cpu, functions};
-use crate::{poison, series, stream};
+use crate::{end, poison, series};
 
 /// QEMU's name of a window's region.
 const REGION: &str = "cxl-fixed-memory-region";
@@ -53,7 +53,7 @@ unsafe extern "C" fn lay_all(_cpu: Cpu, _data: u64) {
         };
         // SAFETY: the big lock is held.
         if let Err(message) = unsafe { lay(window, &own) } {
-            stream::give_up(&message);
+            end::give_up(&message);
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Mutex;
 
 use super::request::{Request, SECTOR};
 use super::ring::Ring;
-use crate::stream::give_up;
+use crate::end::give_up;
 
 /// Requests of vhost-user.
 mod message {

@@ -31,13 +31,6 @@ fn quit() -> ! {
     unsafe { libc::_exit(MODEL_GONE) }
 }
 
-/// End QEMU at once, and say why: the exit status is any program's that has failed.
-pub fn give_up(why: &str) -> ! {
-    eprintln!("cxlab plugin: {why}");
-    // SAFETY: as in `quit`.
-    unsafe { libc::_exit(1) }
-}
-
 fn or_quit<T>(result: Result<T, PeerGone>) -> T {
     result.unwrap_or_else(|_| {
         eprintln!("cxlab plugin: the model has ended, so QEMU ends too");
