@@ -1,4 +1,7 @@
-"""The guest's disk in simulated time: programs run on while the drive works, and its requests overlap."""
+"""The guest's disk in simulated time, for swap and for files.
+
+Programs run on while the drive works, and its requests overlap.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ MIB = 1 << 20
 MORE = 300 * MIB
 OPTIONS = ["--memory", "dram=256M,cxl=256M", "--membind", "dram", "--swap", "512M"]
 PAGES = 50
+PAGE = 4096
 #: Samsung, PM983 specification rev. 1.0: a random read, typical [ns].
 READ_NS = 85_000
 #: Of 50 pages, those that Linux reads ahead, or has read for another, are no requests of their own.
@@ -125,6 +129,64 @@ def test_a_sampled_run_finds_its_pages(programs: Path, tmp_path: Path) -> None:
     assert OWN_REQUESTS * 80_000 < alone / PAGES < READ_NS + 40_000
 
 
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file whose pages have their numbers in their first four bytes."""
+    folder = tmp_path_factory.mktemp("database")
+    numbered = (number.to_bytes(4, "little").ljust(PAGE, b"\0") for number in range(PAGES))
+    (folder / "pages").write_bytes(b"".join(numbered))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def read(programs: Path, tmp_path_factory: pytest.TempPathFactory, database: Path) -> Ran:
+    ran = Cxlab(tmp_path_factory.mktemp("files"), "marker").run(
+        *(str(programs / "file_in"), "/disk/pages", str(PAGES)),
+        options=["--disk", "64M", "--disk-from", str(database)],
+    )
+    assert ran.status == 0, ran.stderr
+    return ran
+
+
+def test_a_page_of_a_file_comes_after_a_read_of_the_drive(read: Ran) -> None:
+    alone, *_ = figures(read)
+    assert READ_NS < alone / PAGES < READ_NS + 5_000
+    assert read.summary["disk"]["drive"] == "pm983"
+    # Two reads of neighbours at one time may be one request.
+    assert 0.95 * 3 * PAGES <= drive(read)["reads"] <= 3 * PAGES
+
+
+def test_reads_of_files_are_under_way_together_and_beside_a_computation(read: Ran) -> None:
+    """Four dies at once; on one processor, a computation takes all but what Linux does for each read."""
+    alone, together, computed, both, _ = figures(read)
+    assert together < 1.2 * alone / 4
+    assert max(alone, computed) <= both < max(alone, computed) + 0.1 * min(alone, computed)
+
+
+def test_a_write_is_done_when_the_drives_buffer_has_it(read: Ran) -> None:
+    """The drive has power-loss protection: it answers before the flash has the page, and takes no flush."""
+    told = drive(read)
+    assert (told["writes"], told["written_bytes"]) == (PAGES, PAGES * PAGE)
+    *_, written = figures(read)
+    assert told["write_latency"]["mean"] < written / PAGES < told["write_latency"]["mean"] + 10_000
+
+
+def test_swap_and_files_share_the_drive_and_the_caller_owns_the_files(tmp_path: Path, database: Path) -> None:
+    ran = Cxlab(tmp_path).sh(
+        "cut -d' ' -f1 /proc/swaps | tail -1; grep /srv/data /proc/mounts | cut -d' ' -f1,3; cd /srv/data;"
+        "ls -A; stat -c %u .; cmp pages "
+        + str(database / "pages")
+        + " && echo same; echo new >pages; cat pages",
+        options=["--swap", "64M", "--disk", "64M", "--disk-at", "/srv/data", "--disk-from", str(database)],
+    )
+    assert ran.status == 0, ran.stderr
+    uid = str(os.getuid())
+    assert ran.stdout.decode().split() == [*("/dev/vda1", "/dev/vda2", "ext4", "pages", uid, "same", "new")]
+    # Neither the folder to mount on nor what is on the disk is a file that could be kept.
+    assert ran.summary["files"] == []
+    assert (database / "pages").stat().st_size == PAGES * PAGE
+
+
 def test_a_machine_without_a_drive_has_no_swap(tmp_path: Path) -> None:
     machine = tmp_path / "bare.toml"
     machine.write_text('based_on = "8468v-asic"\nwithout = ["drive"]\n')
@@ -144,4 +206,4 @@ def test_a_full_disk_of_the_host_ends_the_run_and_is_named(tmp_path: Path) -> No
     finally:
         subprocess.run(["umount", "--lazy", tmp_path], check=True)
     assert popen.returncode != 0
-    assert b"the swap disk" in said and b"No space left on device" in said and b"--out" in said
+    assert b"the guest's disk" in said and b"No space left on device" in said and b"--out" in said

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cxlab.run.host import qemu
-from cxlab.run.host.swap import Ends
+from cxlab.run.host.disk import Ends
 from cxlab.run.machine import Machine, Node, load
 
 MACHINE = Machine(
@@ -112,11 +112,11 @@ def test_the_kernel_is_told(argument: str) -> None:
     assert argument in said.split()
 
 
-def test_the_other_end_of_the_disk_for_swap_is_the_plugins() -> None:
+def test_the_other_end_of_the_disk_is_the_plugins() -> None:
     plugin = qemu.Plugin(Path("/p.so"), 7, 8, "all", "jump")
-    command = replace(COMMAND, swap=Ends(device=20, plugin=21, file=22), plugin=plugin)
-    assert "socket,id=swap,fd=20" in values(command, "-chardev")
+    command = replace(COMMAND, disk=Ends(device=20, plugin=21, file=22), plugin=plugin)
+    assert "socket,id=disk,fd=20" in values(command, "-chardev")
     [disk] = [device for device in values(command, "-device") if "blk" in device]
-    assert disk.startswith("vhost-user-blk-pci,") and "chardev=swap" in disk and "num-queues=1" in disk
+    assert disk.startswith("vhost-user-blk-pci,") and "chardev=disk" in disk and "num-queues=1" in disk
     [told] = values(command, "-plugin")
     assert "disk=21:22" in told.split(",")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from cxlab.run.host import qemu, saved_boot
+from cxlab.run.host.disk import Ends
 from cxlab.run.host.qmp import Monitor, Refused
 from cxlab.run.host.saver import STATE, TIME
-from cxlab.run.host.swap import Ends
 from test_qemu_command import COMMAND
 
 
@@ -66,7 +66,7 @@ def test_a_large_guest_is_not_read_to_its_end(command: qemu.Command) -> None:
     assert saved_boot.can_save(command)
     assert saved_boot.can_save(replace(command, node_bytes=(4 << 30, 4 << 30, 0)))
     assert not saved_boot.can_save(replace(command, node_bytes=(64 << 30, 64 << 30, 0)))
-    assert not saved_boot.can_save(replace(command, swap=Ends(3, 4, 5)))
+    assert not saved_boot.can_save(replace(command, disk=Ends(3, 4, 5)))
     assert not saved_boot.can_save(replace(command, plugin=None))
 
 

@@ -69,7 +69,8 @@ def test_not_root_is_told_the_one_command(folder: Path) -> None:
     assert done.stderr.splitlines()[-1].strip() == (
         "sudo sh -c 'echo deb http://mirror/debian bookworm-backports main"
         " > /etc/apt/sources.list.d/cxlab-backports.list && apt-get update -q"
-        f" && {install} gcc libc6-dev bubblewrap && {install} -t bookworm-backports qemu-system-x86 seabios'"
+        f" && {install} gcc libc6-dev bubblewrap e2fsprogs"
+        f" && {install} -t bookworm-backports qemu-system-x86 seabios'"
     )
 
 

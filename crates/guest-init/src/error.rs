@@ -10,7 +10,7 @@ pub enum Error {
     #[error("kernel module {module}: {source}")]
     Module { module: String, source: std::io::Error },
     #[error("mounting {what} on {target}: {errno}")]
-    Mount { what: &'static str, target: String, errno: Errno },
+    Mount { what: String, target: String, errno: Errno },
     #[error("the virtio-serial port {name} did not appear; check the QEMU command line")]
     PortMissing { name: &'static str },
     #[error("{what}: {source}")]

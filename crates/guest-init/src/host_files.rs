@@ -80,7 +80,7 @@ pub fn serve(place: &Path) -> Result<Arc<Mutex<HostFiles>>> {
         device.as_raw_fd()
     );
     mount(Some("host"), place, Some("fuse"), MsFlags::MS_RDONLY, Some(options.as_str()))
-        .map_err(|errno| Error::Mount { what: "host", target: place.display().to_string(), errno })?;
+        .map_err(|errno| Error::Mount { what: "host".to_owned(), target: place.display().to_string(), errno })?;
     let served = Arc::clone(&files);
     thread::spawn(move || answer_all(device, &served));
     Ok(files)

@@ -11,6 +11,7 @@ mod checkpoint;
 mod control;
 mod cxl;
 mod detached;
+mod disk;
 mod error;
 mod fuse;
 mod group;
@@ -34,9 +35,7 @@ mod tree;
 mod upper;
 mod vmstat;
 
-use std::ffi::CStr;
 use std::fs::{self, File};
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -114,15 +113,6 @@ fn set_date(run: &Run) -> Result<()> {
     clock_settime(ClockId::CLOCK_REALTIME, TimeSpec::new(run.date, 0)).doing(|| "setting the date".to_owned())
 }
 
-/// Swap on the disk that the host has prepared (mkswap's header is on it).
-fn swap_on() -> Result<()> {
-    const DISK: &CStr = c"/dev/vda";
-    tree::load_modules("/modules/swap")?;
-    // SAFETY: a path and no flags.
-    let result = unsafe { libc::swapon(DISK.as_ptr(), 0) };
-    if result < 0 { Err(io::Error::last_os_error()).doing(|| format!("swap on {DISK:?}")) } else { Ok(()) }
-}
-
 /// The program's streams, on the ports' side.
 struct Streams {
     stdin: File,
@@ -133,14 +123,13 @@ struct Streams {
 /// One boot, one program.
 fn serve(run: &Run, events: &Events, mut requests: Requests, streams: Streams) -> Result<()> {
     let regions = cxl::make_regions(&run.regions)?;
-    if run.swap {
-        swap_on()?;
-    }
+    disk::start(run)?;
     let files = if run.checkpoint { Some(host_files::serve(Path::new(tree::HOST))?) } else { None };
     if files.is_none() {
         tree::mount_host()?;
     }
     let layer = tree::enter()?;
+    disk::mount_files(run)?;
     if let Some(tiering) = run.tiering {
         tiering.start()?;
     }
@@ -207,6 +196,7 @@ fn serve(run: &Run, events: &Events, mut requests: Requests, streams: Streams) -
     let stdout_bytes = stdout.finish().doing(|| "passing on standard output".to_owned())?;
     let stderr_bytes = stderr.finish().doing(|| "passing on standard error".to_owned())?;
     let mut files = upper::written(&layer.path());
+    disk::forget_mount_point(run, &mut files);
     if run.keep {
         match tree::mount_keep() {
             Ok(keep) => upper::copy(&mut files, &layer.path(), &keep),

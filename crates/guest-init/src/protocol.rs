@@ -22,6 +22,7 @@ use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::cxl;
+use crate::disk;
 use crate::placement::Placement;
 use crate::srat::NodeRanges;
 use crate::terminal;
@@ -113,8 +114,10 @@ pub struct Run {
     pub regions: Vec<cxl::Plan>,
     /// the host's date when the run began `[s since 1970]`
     pub date: i64,
-    /// the first virtio disk is for swap
-    pub swap: bool,
+    /// the device for swap
+    pub swap: Option<String>,
+    /// a file system on the disk
+    pub files: Option<disk::Files>,
     pub tiering: Option<Tiering>,
     /// standard input, output and error are one terminal
     pub terminal: Option<terminal::Size>,
@@ -267,7 +270,7 @@ mod tests {
     fn requests_are_read_as_the_host_writes_them() {
         let file = r#"{"argv":["/bin/echo",[255,104]],"cwd":"/","uid":1,"gid":2,"groups":[3],"env":[["A","b"]],
             "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"steers":true,"regions":[],
-            "swap":false,"tiering":null,"terminal":{"rows":24,"columns":80},"date":1700000000,"from_output":"ready","checkpoint":false}"#;
+            "swap":null,"files":{"device":"/dev/vda2","at":"/disk"},"tiering":null,"terminal":{"rows":24,"columns":80},"date":1700000000,"from_output":"ready","checkpoint":false}"#;
         let run: Run = serde_json::from_str(file).unwrap();
         assert_eq!(run.argv[1].clone().into_bytes(), b"\xffh");
         assert_eq!(run.placement, Placement::WeightedInterleave(vec![(0, 3), (1, 1)]));

@@ -40,7 +40,7 @@ pub fn allow(uid: u32, gid: u32) -> Result<()> {
     }
     let (what, none) = ("tmpfs", None::<&str>);
     mount(Some(what), RUN, Some(what), MsFlags::empty(), none).map_err(|errno| Error::Mount {
-        what,
+        what: what.to_owned(),
         target: RUN.to_owned(),
         errno,
     })?;

@@ -28,7 +28,7 @@ pub struct Tiering {
 impl Tiering {
     pub fn start(self) -> Result<()> {
         mount(Some("debug"), DEBUG, Some("debugfs"), MsFlags::empty(), None::<&str>).map_err(|errno| Error::Mount {
-            what: "debugfs",
+            what: "debugfs".to_owned(),
             target: DEBUG.to_owned(),
             errno,
         })?;

@@ -106,8 +106,9 @@ pub fn mount_keep() -> Result<PathBuf> {
     Ok(keep.to_owned())
 }
 
-fn mount_new(what: &'static str, target: &Path, kind: &str, flags: MsFlags, options: &str) -> Result<()> {
-    let failed = |errno| Error::Mount { what, target: target.display().to_string(), errno };
+/// Mount something on a folder, which is made if it is not there.
+pub fn mount_new(what: &str, target: &Path, kind: &str, flags: MsFlags, options: &str) -> Result<()> {
+    let failed = |errno| Error::Mount { what: what.to_owned(), target: target.display().to_string(), errno };
     if !target.is_dir() {
         fs::create_dir_all(target).doing(|| format!("creating {}", target.display()))?;
     }

@@ -40,6 +40,7 @@ from cxlab.run.options import (
     confinement,
     cxl,
     detail,
+    disk,
     environment,
     files,
     placement,
@@ -48,7 +49,6 @@ from cxlab.run.options import (
     profile,
     sampling,
     simulated,
-    swap,
     tiering,
 )
 from cxlab.run.options.option import Given, Option
@@ -60,7 +60,8 @@ POLICIES = {option.flag: option for option in placement.POLICIES}
 #: Options whose effect depends on the time that the program takes, and what to say of them.
 DEPENDS_ON_TIME: tuple[tuple[Option[Any], str], ...] = (
     (tiering.OPTION, "Linux moves pages by what it sees"),
-    (swap.OPTION, "Linux swaps pages by what it sees"),
+    (disk.SWAP, "Linux swaps pages by what it sees"),
+    (disk.DISK, "Linux keeps pages of files by what it sees"),
     (poison.OPTION, "a poisoned line is an error of the guest"),
 )
 RECORDING = "recording.trace"

@@ -13,6 +13,7 @@ from cxlab.run.options import (
     confinement,
     cxl,
     detail,
+    disk,
     environment,
     files,
     placement,
@@ -23,7 +24,6 @@ from cxlab.run.options import (
     retraining,
     sampling,
     simulated,
-    swap,
     tiering,
     timeline,
     timeout,
@@ -32,7 +32,7 @@ from cxlab.run.options.option import Option
 
 #: Headings, and the options below each.
 SECTIONS: dict[str, tuple[Option[Any], ...]] = {
-    "Where pages go": (*placement.POLICIES, placement.MEMORY, tiering.OPTION, swap.OPTION),
+    "Where pages go": (*placement.POLICIES, placement.MEMORY, tiering.OPTION),
     "Simulated machine": (
         simulated.MACHINE,
         simulated.SET,
@@ -53,6 +53,7 @@ SECTIONS: dict[str, tuple[Option[Any], ...]] = {
         retraining.OPTION,
         poison.OPTION,
     ),
+    "Drive": disk.OPTIONS,
     "What is timed": (
         detail.DETAIL,
         sampling.SAMPLE,

@@ -34,6 +34,7 @@ from cxlab.run.options import (
     confinement,
     cxl,
     detail,
+    disk,
     environment,
     files,
     placement,
@@ -42,7 +43,6 @@ from cxlab.run.options import (
     profile,
     sampling,
     simulated,
-    swap,
     table,
     timeline,
     timeout,
@@ -211,7 +211,7 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
     program = asked.program(machine)
     executed = program_file.find(program.argv[0], program.cwd, program.environment)
     effect = table.effect(given, Context(machine, topology, executed))
-    swap_bytes = swap.size(given, machine)
+    on_drive = disk.content(given, machine)
     timeout_seconds = timeout.seconds(given)
     qemu_version = qemu.check_version()
     if given[detail.DETAIL] != detail.OFF:
@@ -233,7 +233,7 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
         timeline=shown,
         profile=given[profile.OPTION],
         topology=topology,
-        swap_bytes=swap_bytes,
+        disk=on_drive,
         terminal=asked.terminal,
         timeout_seconds=timeout_seconds,
         saved_boot=boot.begins_saved(given),

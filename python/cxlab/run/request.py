@@ -13,6 +13,7 @@ from cxlab.run.guest.checkpoint import Checkpoint
 from cxlab.run.interruption import Interrupted
 from cxlab.run.machine import Machine
 from cxlab.run.options.bounds import Bounds
+from cxlab.run.options.disk import Content
 from cxlab.run.options.option import Effect
 from cxlab.run.options.timeline import Timeline
 from cxlab.run.topology import Topology
@@ -46,8 +47,8 @@ class Request:
     profile: bool = False
     #: the devices of the CXL nodes; empty where firmware describes them
     topology: Topology = field(default_factory=Topology)
-    #: size of the disk for swap [bytes]; None: there is none
-    swap_bytes: int | None = None
+    #: what the guest has on the drive; None: it has no disk
+    disk: Content | None = None
     #: the run is ended after this much of the host's time [s]; None: there is no limit
     timeout_seconds: float | None = None
     #: the guest begins where Linux is up, in a state that was saved before

@@ -112,11 +112,11 @@ impl Control {
         self.ring.next().map(Request::read)
     }
 
-    /// Move the data of a request. If the host cannot, the run ends: Linux would try to swap the pages out for ever.
+    /// Move the data of a request. If the host cannot, the run ends: Linux would try to swap pages out for ever.
     pub fn execute(&self, request: &mut Request) {
         if let Err(cause) = request.execute(&self.file, self.capacity) {
             give_up(&format!(
-                "the swap disk, a file without a name in the run's folder, cannot be read or written: {cause}. Free \
+                "the guest's disk, a file without a name in the run's folder, cannot be read or written: {cause}. Free \
                  some space there, or give --out a folder on another disk"
             ));
         }

@@ -22,7 +22,11 @@ MODULES = {
         *("drivers/dax/dax_pmem", "drivers/cxl/cxl_pmem"),
     ),
     "kmem": ("drivers/dax/kmem",),
-    "swap": ("drivers/block/virtio_blk",),
+    "disk": ("drivers/block/virtio_blk",),
+    "files": (
+        *("crypto/crc32c_generic", "arch/x86/crypto/crc32c-intel", "lib/crc16", "fs/mbcache"),
+        *("fs/jbd2/jbd2", "fs/ext4/ext4"),
+    ),
 }
 #: init's mount points.
 FOLDERS = ("dev", "host", "layer", "modules", "proc", "root", "sys")

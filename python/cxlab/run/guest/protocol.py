@@ -91,13 +91,22 @@ RUN_FILE = "opt/cxlab/run"
 
 
 @dataclass(frozen=True)
+class Disk:
+    """Content of the guest's disk, by Linux's names of its parts."""
+
+    #: the device for swap
+    swap: str | None = None
+    #: the device of a file system, and the folder where the program finds it
+    files: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
 class SetUp:
     """Settings of the guest before its program runs."""
 
     #: CXL regions to make (`cxlab.run.topology`)
     regions: list[dict[str, object]]
-    #: the first virtio disk is for swap
-    swap: bool
+    disk: Disk
     #: rows and columns, if the program has a terminal
     terminal: tuple[int, int] | None
     #: written files are copied to the share `keep`
@@ -115,6 +124,10 @@ class SetUp:
 def _size(size: tuple[int, int]) -> dict[str, int]:
     rows, columns = size
     return {"rows": rows, "columns": columns}
+
+
+def _mounted(device: str, at: str) -> dict[str, object]:
+    return {"device": device, "at": encode_bytes(at)}
 
 
 def run_file(program: Program, stdin: Input, set_up: SetUp) -> bytes:
@@ -140,7 +153,8 @@ def run_file(program: Program, stdin: Input, set_up: SetUp) -> bytes:
         "keep": set_up.keep,
         "steers": set_up.steers,
         "regions": set_up.regions,
-        "swap": set_up.swap,
+        "swap": set_up.disk.swap,
+        "files": None if set_up.disk.files is None else _mounted(*set_up.disk.files),
         "terminal": None if set_up.terminal is None else _size(set_up.terminal),
         "date": int(set_up.date),
         "checkpoint": set_up.checkpoint,

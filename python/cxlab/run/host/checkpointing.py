@@ -160,7 +160,7 @@ def _remove_leftovers(folder: Path) -> None:
 def _run_file(request: Request) -> bytes:
     set_up = guest.SetUp(
         regions=[],
-        swap=False,
+        disk=guest.Disk(),
         terminal=None,
         keep=False,
         steers=False,

@@ -23,13 +23,13 @@ from cxlab.run.guest import protocol as guest
 from cxlab.run.host import (
     answer,
     checkpointing,
+    disk,
     early_end,
     memory_file,
     model_job,
     persistent,
     qemu,
     saved_boot,
-    swap,
 )
 from cxlab.run.host.jail import Confinement, Room
 from cxlab.run.host.output_files import OutputFiles
@@ -81,9 +81,9 @@ class Processes:
         )
         self.job = resources.enter_context(model_job.JobPipe())
         self.inherited: model_job.Descriptors | None = None
-        self.swap: swap.Disk | None = None
-        if request.swap_bytes is not None:
-            self.swap = resources.enter_context(swap.Disk(directory.path, request.swap_bytes))
+        self.disk: disk.Disk | None = None
+        if request.disk is not None:
+            self.disk = resources.enter_context(disk.Disk(directory.path, request.disk))
         self.persistent: persistent.Folder | None = None
         if (folder := request.topology.kept_in) is not None:
             made = persistent.Folder(folder, request.machine, request.topology)
@@ -114,7 +114,7 @@ class Processes:
             share=room.share(),
             keep=None if request.keep is None else room.writes(request.keep),
             plugin=plugin,
-            swap=None if self.swap is None else self.swap.ends,
+            disk=None if self.disk is None else self.disk.ends,
             topology=request.topology,
             kept=self._kept(room),
             processor=request.effect.processor,
@@ -127,7 +127,7 @@ class Processes:
             state = self._saved_boot(command, confinement)
         if state is not None:
             command = state.begins(command)
-        files = [self.run_file.fileno(), *(() if self.swap is None else self.swap.ends.all())]
+        files = [self.run_file.fileno(), *(() if self.disk is None else self.disk.ends.all())]
         if state is not None:
             files.append(state.descriptor)
         ring = [] if self.ring is None else [self.ring, self.model_lives.read_end]
@@ -139,7 +139,7 @@ class Processes:
                 stdout=self.qemu_said,
                 stderr=self.qemu_said,
                 inherit=[*ends.values(), *ring, *files, self.qemu_lives.write_end],
-                limits=qemu.limits(request.node_bytes, request.swap_bytes or 0),
+                limits=qemu.limits(request.node_bytes, 0 if self.disk is None else self.disk.layout.size),
             )
         self.ports.close_qemu_ends()
         return self.qemu
@@ -213,7 +213,7 @@ class Processes:
             return room.reads_memory(self.run_file)
         set_up = guest.SetUp(
             regions=request.topology.plan(),
-            swap=request.swap_bytes is not None,
+            disk=self._on_disk(),
             terminal=terminal,
             keep=request.keep is not None,
             steers=request.steering is not None,
@@ -223,6 +223,16 @@ class Processes:
         self.run_file.write(guest.run_file(request.program, stdin, set_up))
         self.run_file.flush()
         return room.reads_memory(self.run_file)
+
+    def _on_disk(self) -> guest.Disk:
+        """Tell init where on the disk it finds what."""
+        if self.disk is None:
+            return guest.Disk()
+        swap, files, asked = self.disk.layout.swap, self.disk.layout.files, self.request.disk
+        mounted = (
+            None if files is None or asked is None or asked.files is None else (files.device, asked.files.at)
+        )
+        return guest.Disk(None if swap is None else swap.device, mounted)
 
     def _prepare_ring(self, room: Room, stdin: guest.Input) -> qemu.Plugin | None:
         """The plugin is loaded whenever it is there (it is the guest's clock); with detail it must be."""

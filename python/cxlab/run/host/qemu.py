@@ -16,8 +16,8 @@ from pathlib import Path
 from cxlab.run.errors import QemuMissing, QemuVersion
 from cxlab.run.guest import protocol as guest
 from cxlab.run.host import cpuid
+from cxlab.run.host.disk import Ends
 from cxlab.run.host.process import Limits
-from cxlab.run.host.swap import Ends
 from cxlab.run.machine import Machine
 from cxlab.run.size import MIB
 from cxlab.run.topology import Topology
@@ -124,11 +124,11 @@ def port_number(name: str) -> int:
     return STEERING_PORTS.index(name) + 1
 
 
-def limits(node_bytes: Sequence[int], swap_bytes: int) -> Limits:
+def limits(node_bytes: Sequence[int], disk_bytes: int) -> Limits:
     """Return the memory that QEMU may map and the largest file that it may write, the guest's memory
     included."""
     memory = sum(node_bytes)
-    return Limits(address_space=2 * memory + OWN_BYTES, file_size=max(memory, swap_bytes))
+    return Limits(address_space=2 * memory + OWN_BYTES, file_size=max(memory, disk_bytes))
 
 
 def _option(kind: str, **settings: object) -> str:
@@ -185,8 +185,8 @@ class Command:
     #: the guest may write here, if anywhere
     keep: Path | None = None
     plugin: Plugin | None = None
-    #: descriptors of the disk for swap
-    swap: Ends | None = None
+    #: descriptors of the disk
+    disk: Ends | None = None
     #: devices of the CXL nodes; a node without one is firmware's
     topology: Topology = field(default_factory=Topology)
     #: files of what is persistent, by the name of QEMU's object
@@ -231,7 +231,7 @@ class Command:
             *("-chardev", _option("file", id="console", path=self.console), "-serial", "chardev:console"),
             *self._share("host", self.share, readonly=True),
             *(self._share("keep", self.keep, readonly=False) if self.keep is not None else ()),
-            *self._swap(),
+            *self._disk(),
             *self._ports(),
             *("-fw_cfg", _option(f"name={guest.RUN_FILE}", file=self.run)),
             *self._state(),
@@ -312,13 +312,13 @@ class Command:
         own = cpuid.properties(self.machine.processor)
         return ",".join(("max", "hypervisor=off", "monitor=off", *own, *self.processor))
 
-    def _swap(self) -> list[str]:
-        if self.swap is None:
+    def _disk(self) -> list[str]:
+        if self.disk is None:
             return []
         queue = {"num-queues": 1, "queue-size": DISK_QUEUE}
         return [
-            *("-chardev", _option("socket", id="swap", fd=self.swap.device)),
-            *("-device", _option("vhost-user-blk-pci", bus="pcie.0", chardev="swap", **queue)),
+            *("-chardev", _option("socket", id="disk", fd=self.disk.device)),
+            *("-device", _option("vhost-user-blk-pci", bus="pcie.0", chardev="disk", **queue)),
         ]
 
     def _ports(self) -> list[str]:
@@ -361,8 +361,8 @@ class Command:
             settings["control"] = self.plugin.control
         if self.plugin.boot is not None:
             settings["boot"] = self.plugin.boot
-        if self.swap is not None:
-            settings["disk"] = f"{self.swap.plugin}:{self.swap.file}"
+        if self.disk is not None:
+            settings["disk"] = f"{self.disk.plugin}:{self.disk.file}"
         own = _option(str(self.plugin.path).replace(",", ",,"), **settings)
         answers = cpuid.answers(self.machine.processor, self.machine.cores)
         told = (f"cpuid={answer}" for answer in answers)

@@ -8,7 +8,7 @@
 KEY is a hash of all that the state depends on: QEMU, its command line, kernel, initramfs, plugin. The first
 run loads what it has saved, as all others do. A seal beside the state has its checksum (seal.py): a damaged
 state is saved anew. Some machines boot in every run. QEMU 10.0 does not save a
-machine with CXL devices. Nor is one saved with a disk for swap, or with more memory than `MOST_MEMORY`,
+machine with CXL devices. Nor is one saved with a disk, or with more memory than `MOST_MEMORY`,
 which QEMU reads to save it.
 """
 
@@ -102,7 +102,7 @@ class CannotSave(Exception):
 def can_save(command: qemu.Command) -> bool:
     """Whether such a machine's state is saved at all."""
     small = sum(command.node_bytes) <= MOST_MEMORY
-    return small and command.plugin is not None and command.swap is None and not command.topology.windows
+    return small and command.plugin is not None and command.disk is None and not command.topology.windows
 
 
 def ensure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cxlab.run.errors import BadRequest
-from cxlab.run.options import boot, bounds, cxl, environment, poison, sampling, swap, tiering
+from cxlab.run.options import boot, bounds, cxl, disk, environment, poison, sampling, tiering
 from cxlab.run.options.option import Given, Option
 
 FROM: Option[str | None] = Option(
@@ -26,7 +26,7 @@ DECIDED: tuple[Option[Any], ...] = (
     cxl.PERSISTENT_IN,
     poison.OPTION,
     tiering.OPTION,
-    swap.OPTION,
+    *disk.OPTIONS,
     boot.OPTION,
     bounds.FROM_OUTPUT,
     bounds.FROM_SYMBOL,

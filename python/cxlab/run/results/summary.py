@@ -57,7 +57,7 @@ def config(request: Request, qemu_version: str) -> dict[str, Any]:
         "placement": request.program.placement.text,
         "memory_bytes": _memory(request),
         "cpus": request.cpus,
-        "swap": None if request.swap_bytes is None else _swap(request),
+        **_disk(request),
         "persistent": _persistent(request),
         "detail": request.detail,
         "checkpoint": None if request.checkpoint is None else request.checkpoint.name,
@@ -82,7 +82,7 @@ def summary(request: Request, outcome: Outcome, qemu_version: str) -> dict[str, 
         "placement": request.program.placement.text,
         "memory_bytes": _memory(request),
         "cpus": request.cpus,
-        "swap": None if request.swap_bytes is None else _swap(request),
+        **_disk(request),
         "regions": [_region(request, region) for region in outcome.regions],
         "detail": request.detail,
         "checkpoint": None if request.checkpoint is None else request.checkpoint.name,
@@ -151,9 +151,23 @@ def _persistent(request: Request) -> dict[str, Any]:
     }
 
 
-def _swap(request: Request) -> dict[str, Any]:
-    """How large the disk is, and which drive is under it."""
-    return {"bytes": request.swap_bytes, "drive": request.machine.drive}
+def _disk(request: Request) -> dict[str, Any]:
+    """Swap and file system of the guest: how large they are, and which drive is under them."""
+    on = request.disk
+    swap = None if on is None else on.swap_bytes
+    files = None if on is None else on.files
+    drive = request.machine.drive
+    return {
+        "swap": None if swap is None else {"bytes": swap, "drive": drive},
+        "disk": None
+        if files is None
+        else {
+            "bytes": files.size,
+            "drive": drive,
+            "at": _text(files.at),
+            "from": None if files.source is None else _text(str(files.source)),
+        },
+    }
 
 
 def _memory(request: Request) -> dict[str, int]:
