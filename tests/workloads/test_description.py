@@ -154,6 +154,18 @@ def test_a_file_of_c_that_does_not_compile_is_shown_with_its_error(tmp_path: Pat
         prepared.prepare(workload, workload.values("tiny", ()), 0)
 
 
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [('disk = "64M"', "a file in `data`, or no disk"), ('data = "data.py"\ndisk = "64"', "a size, as 512M or 2G")],
+)
+def test_a_disk_needs_data_and_a_size(tmp_path: Path, keys: str, said: str) -> None:
+    file = own(tmp_path) / "workload.toml"
+    (tmp_path / "data.py").touch()
+    file.write_text(file.read_text().replace('script = "run.sh"', f'script = "run.sh"\n{keys}'))
+    with pytest.raises(InputError, match=said):
+        description.load(tmp_path)
+
+
 def test_a_parameter_can_say_whether_caches_are_warm(tmp_path: Path) -> None:
     file = own(tmp_path) / "workload.toml"
     file.write_text(file.read_text().replace('script = "run.sh"', 'script = "run.sh"\nwarm_up = "turns"'))

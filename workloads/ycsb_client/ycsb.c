@@ -1,9 +1,10 @@
 /* A client of a key-value store with YCSB's workloads A to F.
  *
- *   ycsb STORE PORT WORKLOAD DISTRIBUTION RECORDS WARM REQUESTS CONNECTIONS RATE SEED
+ *   ycsb STORE PORT WORKLOAD DISTRIBUTION RECORDS WARM REQUESTS CONNECTIONS RATE SEED SETTLED
  *   ycsb draw DISTRIBUTION RECORDS INSERTS COUNT SEED      prints keys, for tests of the generators
  *
- * RECORDS records are inserted, or Redis has read them from a file. Then a region of detail begins: WARM requests that are not counted, then REQUESTS.
+ * RECORDS records are inserted, or Redis has read them from a file. SETTLED requests follow. Then a region of detail
+ * begins: WARM requests that are not counted, then REQUESTS.
  * Each connection has one request under way, as a thread of YCSB has. RATE is of all connections together
  * [requests/s]; 0: each sends its next request at once. As in YCSB, a latency is from sending to the answer.
  * Source: B. Cooper et al., Benchmarking Cloud Serving Systems with YCSB, SoCC 2010, and YCSB's core. */
@@ -334,8 +335,8 @@ int main(int argc, char **argv) {
         draw(argv + 2);
         return 0;
     }
-    if (argc != 11)
-        fail("ten arguments are needed; the file says which");
+    if (argc != 12)
+        fail("eleven arguments are needed; the file says which");
     leave_placement();
     store = strcmp(argv[1], "redis") == 0 ? &redis : &memcached;
     int port = atoi(argv[2]);
@@ -346,6 +347,7 @@ int main(int argc, char **argv) {
         fail("%s has no workload %s", argv[1], argv[3]);
     uint64_t records = strtoull(argv[5], NULL, 10), warm = strtoull(argv[6], NULL, 10);
     uint64_t requests = strtoull(argv[7], NULL, 10), seed = strtoull(argv[10], NULL, 10);
+    uint64_t settled = strtoull(argv[11], NULL, 10), most = settled > warm ? settled : warm;
     count_of_connections = atoi(argv[8]);
     if (records < 1 || requests < 1 || count_of_connections < 1 || count_of_connections > MOST_CONNECTIONS)
         fail("records and requests are 1 or more, connections 1 to %d", MOST_CONNECTIONS);
@@ -353,8 +355,8 @@ int main(int argc, char **argv) {
     for (size_t place = 0; place < sizeof letters; place++)
         letters[place] = (char)('a' + next_below(&choices, 26));
     first_insert = next_insert = records;
-    inserted = calloc(warm + requests, sizeof *inserted);
-    long *latencies = calloc(warm > requests ? warm : requests, sizeof *latencies);
+    inserted = calloc(settled + warm + requests, sizeof *inserted);
+    long *latencies = calloc(most > requests ? most : requests, sizeof *latencies);
     int poll = epoll_create1(0);
     for (int place = 0; place < count_of_connections; place++) {
         struct connection *connection = &connections[place];
@@ -364,8 +366,9 @@ int main(int argc, char **argv) {
     }
     load(records);
     enum distribution distribution = distribution_of(argv[4], mix->name);
-    uint64_t inserts = (warm + requests) * (uint64_t)mix->share[INSERT] / 100;
+    uint64_t inserts = (settled + warm + requests) * (uint64_t)mix->share[INSERT] / 100;
     keys = keys_of(distribution, records, inserts, seed);
+    run(settled, 0, poll, latencies);
     CXLAB_REGION_BEGIN;
     run(warm, atof(argv[9]), poll, latencies);
     long started = now();

@@ -24,6 +24,7 @@ from cxlab.run.host.progress import Goal, Progress
 from cxlab.run.interruption import Interrupted, Interruption
 from cxlab.run.options import (
     confinement,
+    disk,
     environment,
     files,
     placement,
@@ -250,6 +251,18 @@ def _given(workload: Workload, chosen: dict[str, Value], values: dict[str, Any])
     return Given({**decided, **values})
 
 
+def _on_disk(given: Given, workload: Workload, ready: prepared.Prepared) -> Given:
+    """The options of a run whose workload has its data on the machine's drive."""
+    if workload.document.disk is None:
+        return given
+    decided = {
+        disk.DISK.key: given[disk.DISK] or workload.document.disk,
+        disk.DISK_AT.key: disk.DISK_AT.default,
+        disk.DISK_FROM.key: ready.data,
+    }
+    return Given({**given.values, **decided})
+
+
 #: What a run measured, and what the model says of it.
 Found = tuple[dict[str, float], RunResult]
 
@@ -280,8 +293,9 @@ class _Runs:
         with self.interruption.allowed():
             ready = prepared.prepare(self.workload, self.chosen, seed)
             variables = ready.variables(self.workload, self.chosen, seed) | environment.of_seed(seed)
-            placed = session.placed(self.given, ("sh", script), variables)
-            request, qemu_version = session.prepare(self.given, session.Asked(placed, self.workload.name))
+            given = _on_disk(self.given, self.workload, ready)
+            placed = session.placed(given, ("sh", script), variables)
+            request, qemu_version = session.prepare(given, session.Asked(placed, self.workload.name))
             jail = session.confined(self.given[confinement.JAIL], self.given[confinement.HIDE])
             directory = self._directory(seed)
         write_json(directory.config, summary.config(request, qemu_version), Format.CONFIG)

@@ -19,6 +19,8 @@ import msgspec
 from msgspec import Struct
 
 from cxlab.error import Code, InputError
+from cxlab.run.errors import BadRequest
+from cxlab.run.size import parse_bytes
 
 FILE = "workload.toml"
 #: A value of a parameter or of a size.
@@ -71,6 +73,8 @@ class Document(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     flags: list[str] = []
     #: a Python file that writes the data into a folder
     data: str | None = None
+    #: size of a file system on the machine's drive that has a copy of the data, as ``--disk`` takes it
+    disk: str | None = None
     #: values that the data depends on; `seed` is one if each seed has data of its own
     data_of: list[str] = []
     #: Debian package -> how its version begins
@@ -176,6 +180,17 @@ def load(folder: Path) -> Workload:
     return workload
 
 
+def _faults_of_disk(document: Document) -> list[tuple[str, str, str]]:
+    assert document.disk is not None
+    if document.data is None:
+        return [("disk", "there is no data for it", "a file in `data`, or no disk")]
+    try:
+        parse_bytes(document.disk)
+    except BadRequest:
+        return [("disk", document.disk, "a size, as 512M or 2G")]
+    return []
+
+
 def _faults(workload: Workload) -> list[tuple[str, str, str]]:
     """Key, what is wrong, what is valid."""
     document, faults = workload.document, []
@@ -204,6 +219,8 @@ def _faults(workload: Workload) -> list[tuple[str, str, str]]:
             faults.append(("cpus", document.cpus, valid))
     elif document.cpus < 1:
         faults.append(("cpus", str(document.cpus), "1 or more"))
+    if document.disk is not None:
+        faults += _faults_of_disk(document)
     keys: set[str] | None = None
     for name, size in document.sizes.items():
         keys = set(size.values) if keys is None else keys

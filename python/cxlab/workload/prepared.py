@@ -17,6 +17,7 @@ from pathlib import Path
 
 from cxlab.error import Code, InputError
 from cxlab.run.guest import artefacts, cache
+from cxlab.run.options import disk
 from cxlab.workload.description import Value, Workload
 
 #: Name of the program that the C files make.
@@ -41,6 +42,7 @@ class Prepared:
             "WORKLOAD_FOLDER": str(workload.folder),
             "WORKLOAD_DATA": str(self.data) if self.data is not None else "",
             "WORKLOAD_PYTHON": sys.executable,
+            "WORKLOAD_DISK": "" if workload.document.disk is None else str(disk.DISK_AT.default),
             "WORKLOAD_TOOLS": str(artefacts.FOLDER),
             **_python_path(self.python),
         }
