@@ -27,9 +27,10 @@ class Program(Generic[M]):
 
 
 class RedisYcsb(Struct, frozen=True, forbid_unknown_fields=True):
-    """Measures of redis-ycsb: operations a second, and their latency [us]."""
+    """Measures of redis-ycsb: operations a second, share swapped out [%], latency of an operation [us]."""
 
     throughput: Seeds
+    spilled: Seeds
     latency_mean: Seeds
     latency_p50: Seeds
     latency_p99: Seeds

@@ -156,7 +156,10 @@ def test_a_file_of_c_that_does_not_compile_is_shown_with_its_error(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("keys", "said"),
-    [('disk = "64M"', "a file in `data`, or no disk"), ('data = "data.py"\ndisk = "64"', "a size, as 512M or 2G")],
+    [
+        ('disk = "64M"', "a file in `data`, or no disk"),
+        ('data = "data.py"\ndisk = "64"', "a size, as 512M or 2G"),
+    ],
 )
 def test_a_disk_needs_data_and_a_size(tmp_path: Path, keys: str, said: str) -> None:
     file = own(tmp_path) / "workload.toml"
