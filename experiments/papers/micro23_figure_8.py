@@ -2,7 +2,8 @@
 
 fio of Debian reads a file by its Zipfian law. Reads before the measured ones fill the page cache until it
 answers about as many reads as the paper's: 76 %. The paper's cache of 4 GB is full, and each miss evicts
-a page too. Here the cache still grows. The file is on the machine's drive (`--disk`), which serves a miss in 85 us.
+a page too. Here the cache still grows. The file is on the machine's drive (`--disk`), which serves a miss
+in 85 us.
 """
 
 from __future__ import annotations
