@@ -154,9 +154,9 @@ impl Stream {
         looks && self.ends(vcpu)
     }
 
-    /// The schedule of several vCPUs is in their common time, and looked at where that is known anew. Returns whether it
-    /// need not be looked at again: in detail a phase begins where the model has come to, and not behind what another
-    /// vCPU has yet to do. Else a window would hold what was done before it, or the model would come to its end first.
+    /// The schedule of several vCPUs is in their common time, and looked at where that is known anew. In detail a phase
+    /// begins where the model has come to. Else a window would hold what was done before it, or the model would come to
+    /// its end first. Returns whether the schedule need not be looked at again.
     #[cold]
     fn look_at_schedule(&mut self, vcpu: usize, next: BlockId) -> bool {
         let begins = self.warming.is_beginning();

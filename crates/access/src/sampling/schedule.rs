@@ -42,8 +42,8 @@ impl Schedule {
         Ok(Schedule { detail, warm, every: detail, offset: 0, seed, draws: false, most: Some(most) })
     }
 
-    /// The same schedule, but each period draws anew where its window begins in it. If the length of a period follows what
-    /// windows have measured, windows at equal distances would lie where that has the same error.
+    /// A schedule of which each period draws anew where its window begins. If the length of a period follows what windows
+    /// have measured, windows at equal distances would all lie where that has the same error.
     #[must_use]
     pub fn drawing(self) -> Schedule {
         Schedule { draws: true, ..self }

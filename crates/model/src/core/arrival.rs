@@ -60,9 +60,8 @@ impl Core {
         }
     }
 
-    /// Touches the line of an instruction's access. Returns whether the caches have the line, with the right to change
-    /// it if the access is a store, and the lines that the prefetchers want then. They are shown what they are shown in
-    /// detail.
+    /// Touches the line of an instruction's access, and shows that to the prefetchers. Returns whether the caches have the
+    /// line. They do not if a store may not change it. The prefetchers want the other lines.
     pub(crate) fn touches_and_wants(
         &mut self,
         line: Hpa,

@@ -1,15 +1,18 @@
 //! The schedule's axis for several vCPUs. It is about their common time, and known whether or not anything is timed.
 //!
 //! ```text
-//!   each block:  position += instructions x mean pace of its vCPU x (time / work) of the last detail
+//!   each block:  position += instructions x mean pace of its vCPU x (time / work) of the detail before this period
 //! ```
 //!
-//! The place of an instruction on the axis does not depend on whether it is in a window. So windows at equal
-//! distances are a systematic sample. Time itself would not do: a window would hold more instructions where they are
-//! fast, and the others' pace between windows is a guess. Waiting takes no place on the axis, be it a sleep, a device
-//! or a loop around a PAUSE. The length of a wait between windows says little. In windows it belongs to the work of
-//! those waited for. If a device's service took place where it begins, a window would end there, before that time has
-//! passed.
+//! The place of an instruction on the axis does not depend on whether it is in a window. Pace and rate change only
+//! between two periods of the schedule. A period's window begins at a random place in it, so it stands for the period.
+//! Learning at the end of a window would not do: each window would lie where pace and rate are oldest. Then what becomes
+//! faster would be told too fast, and what becomes slower too slow. Time itself would not do: a window would hold more
+//! instructions where they are fast, and the others' pace between windows is a guess.
+//!
+//! Waiting takes no place on the axis, be it a sleep, a device or a loop around a PAUSE. The length of a wait between
+//! windows says little. In windows it belongs to the work of those waited for. If a device's service took place where
+//! it begins, a window would end there, before that time has passed.
 
 use cxlab_access::BlockId;
 
