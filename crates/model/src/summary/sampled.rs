@@ -183,7 +183,7 @@ impl Windows {
             };
             return (whole.totals.summary(machine.spec()), nothing);
         };
-        let estimate = |sum: &Window| whole.told_by(sum).summary(machine.spec());
+        let estimate = |sum: &Window| whole.summary_told_by(sum, machine.spec());
         let summary = estimate(&sum);
         let value = |summary: &Summary| figures(summary);
         let others: Vec<_> = self.measured.iter().map(|window| value(&estimate(&sum.since(window)))).collect();
@@ -216,7 +216,7 @@ fn executed(machine: &Machine, warmed: [u64; 2]) -> u64 {
 }
 
 impl Instructions {
-    fn all(self) -> u64 {
+    pub(super) fn all(self) -> u64 {
         self.user + self.kernel
     }
 }

@@ -6,7 +6,8 @@
 
 use cxlab_kernel::Time;
 
-use super::Totals;
+use super::{Summary, Totals};
+use crate::config::MachineSpec;
 use crate::core::TimeStack;
 
 fn part(time: Time, share: f64) -> Time {
@@ -55,11 +56,32 @@ impl Whole {
 }
 
 impl Whole {
+    /// Summary of [`Whole::told_by`]. Instructions for each cycle of several cores are those of the sample. While nothing is
+    /// timed, threads spin for a shorter time, because who has a lock does not wait for its lines.
+    pub fn summary_told_by(&self, sample: &Window, spec: &MachineSpec) -> Summary {
+        let mut summary = self.told_by(sample).summary(spec);
+        if self.totals.cores > 1 {
+            let known = self.totals.instructions.all().max(1) as f64;
+            summary.ipc *= self.instructions_told_by(sample) / known;
+        }
+        summary
+    }
+
+    /// Instructions of all, as `sample` tells them.
+    fn instructions_told_by(&self, sample: &Window) -> f64 {
+        let beginnings = self.beginnings.as_ref().map_or(0, |window| window.totals.instructions.all());
+        sample.totals.instructions.all() as f64 * self.share(sample) + beginnings as f64
+    }
+
+    /// Length of what `sample` stands for, over its own length.
+    fn share(&self, sample: &Window) -> f64 {
+        let known = self.beginnings.as_ref().map_or(0, |beginnings| beginnings.length);
+        self.position.saturating_sub(known) as f64 / sample.length.max(1) as f64
+    }
+
     /// Scales `sample` to what is not known of several cores. While one core waits, the others do as in the windows.
     fn of_several_told_by(&self, sample: &Window) -> Totals {
-        let known = self.beginnings.as_ref().map_or(0, |beginnings| beginnings.length);
-        let length = self.position.saturating_sub(known);
-        let mut told = sample.unknown(self.alone).scaled(length as f64 / sample.length.max(1) as f64);
+        let mut told = sample.unknown(self.alone).scaled(self.share(sample));
         if let Some(beginnings) = &self.beginnings {
             told = &told + &beginnings.unknown(self.alone);
         }
