@@ -182,7 +182,7 @@ def test_a_sampled_run_of_several_processors_is_near_full_detail_and_repeats(
 
 
 def test_threads_that_spin_for_locks_take_as_long_as_in_full_detail(programs: Path, tmp_path: Path) -> None:
-    """The mean of draws that each err by a few per cent; once they were 1.1, 1.6 and 3.0 times full detail."""
+    """Draws that each err by a few per cent; once they were 1.1, 1.6 and 3.0 times full detail."""
     program, options = [str(programs / "ledger"), "4", "20000"], ["--cpus", "4"]
     found = []
     for name, sample in (("full", []), *((seed, [*IN_TIME, "--sample-seed", seed]) for seed in "12")):
