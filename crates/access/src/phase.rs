@@ -11,10 +11,12 @@ pub enum Phase {
     Detailed,
     /// in detail, and counted: a window
     Measured,
+    /// in detail, and counted for itself alone: the beginning of a region, where nothing is known of its pace
+    Beginning,
 }
 
 impl Phase {
-    pub(crate) const ALL: [Phase; 3] = [Phase::Warming, Phase::Detailed, Phase::Measured];
+    pub(crate) const ALL: [Phase; 4] = [Phase::Warming, Phase::Detailed, Phase::Measured, Phase::Beginning];
 }
 
 /// The windows so far that a sampled run keeps.

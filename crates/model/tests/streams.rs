@@ -132,6 +132,67 @@ fn windows_that_are_not_kept_tell_nothing() {
     assert!((2.0 * all / (even + odd) - 1.0).abs() < 0.01);
 }
 
+/// Simulated time of two cores, of which the second sleeps. 10,000 adds that wait for each other are the beginning of a
+/// region. Then come 100,000 moves that do not: the first tenth is a window. Meanwhile a device may keep the core.
+fn of_two(service: Option<Record>) -> f64 {
+    summary_of_two(9000, service).simulated_seconds
+}
+
+/// As [`of_two`], of which so many tens of moves are executed behind the window.
+fn summary_of_two(tens: u32, service: Option<Record>) -> Summary {
+    let mut told = Told::default();
+    told.define(0, 0x40_0000, &[0x48, 0x01, 0xdb].repeat(10));
+    told.define(1, 0x41_0000, &[0x48, 0x89, 0xc3].repeat(10));
+    let phase = |phase, position| Record::Sample { phase, position, keep: Keep::All, idle_ps: 0 };
+    told.tell_of(1, Record::Halt);
+    told.tell(phase(Phase::Beginning, 0));
+    told.execute(0, 1000);
+    told.tell(Record::Settle { sequence: 1 });
+    told.tell(phase(Phase::Measured, 10_000));
+    told.execute(1, 1000);
+    told.tell(Record::Settle { sequence: 2 });
+    told.tell(phase(Phase::Detailed, 20_000));
+    told.tell(phase(Phase::Warming, 20_000));
+    told.execute(1, tens);
+    service.into_iter().for_each(|service| told.tell(service));
+    told.tell(phase(Phase::Detailed, 110_000));
+    told.tell(Record::End);
+    let mut machine = machine_of_two();
+    let mut guest = Guest::new(told.stream(), 2);
+    guest.run(&mut machine, |_, _| Ok(())).unwrap();
+    guest.sampled(&machine).unwrap().0
+}
+
+/// An add takes a cycle at the 8468V's 3.8 GHz, and five moves do: Golden Cove has five integer ALUs (Intel 248966).
+const OF_TWO: f64 = (10_000.0 + 100_000.0 / 5.0) / 3.8e9;
+
+#[test]
+fn the_beginning_of_a_region_stands_for_itself_alone() {
+    let found = of_two(None);
+    assert!((found / OF_TWO - 1.0).abs() < 0.02, "{found} s, {OF_TWO} s");
+}
+
+#[test]
+fn a_devices_service_is_known_where_no_other_core_does_anything() {
+    const SERVICE_PS: u64 = 5_000_000;
+    let service = |alone| Some(Record::Device { service_ps: SERVICE_PS, alone });
+    let (without, alone) = (of_two(None), of_two(service(true)));
+    assert!((alone - without - SERVICE_PS as f64 * 1e-12).abs() < 1e-12, "{without} s, {alone} s");
+    // While others work, it is a part of the windows' time, of which this window has none.
+    assert!((of_two(service(false)) - without).abs() < 1e-12);
+}
+
+#[test]
+fn instructions_for_each_cycle_are_those_of_windows_whatever_was_spun_between_them() {
+    // The window's 10,000 stand for 100,000, though fewer are executed where threads spin for shorter.
+    for tens in [9000, 5000] {
+        let summary = summary_of_two(tens, None);
+        assert_eq!(summary.instructions.user, 20_000 + 10 * u64::from(tens));
+        let told = summary.ipc * summary.time.busy_s * 3.8e9;
+        assert!((told / 110_000.0 - 1.0).abs() < 0.001, "{told}");
+    }
+}
+
 /// A stretch of detail can be so short that a vCPU is woken for it and halts before it has had a turn.
 #[test]
 fn one_that_halts_again_before_its_turn_is_woken_again() {

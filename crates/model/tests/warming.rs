@@ -51,6 +51,30 @@ fn what_was_touched_functionally_hits_in_detail_and_counts_nowhere() {
 }
 
 #[test]
+fn prefetchers_read_ahead_of_what_is_touched_functionally() {
+    let spec = || MachineSpec::load(MACHINE).unwrap();
+    // Each miss brings the other line of its 128 bytes (Intel 248966, "Data Prefetch to the L2 and Last Level Caches").
+    let mut machine = machine_of(spec());
+    let pages = || (0..1000).map(|page| page * 64);
+    pages().for_each(|line| touch(&mut machine, line, Touch::Plain));
+    let summary = run(&mut machine, |script| {
+        pages().for_each(|line| {
+            script.chase((line + 1) * LINE);
+        });
+    });
+    assert_eq!(summary.nodes["dram"].loads, 0);
+    // From the third line in a row, each touch runs two lines on: 1027 to 1042 are here, and 1043 is not.
+    let mut machine = machine_of(spec());
+    (1024..1034).for_each(|line| touch(&mut machine, line, Touch::Plain));
+    for (line, loads) in [(1034, 0), (1042, 0), (1043, 1)] {
+        let summary = run(&mut machine.clone(), |script| {
+            script.chase(line * LINE);
+        });
+        assert_eq!(summary.nodes["dram"].loads, loads, "{line}");
+    }
+}
+
+#[test]
 fn flushed_and_streamed_lines_are_gone() {
     for gone in [Touch::Flush, Touch::NonTemporal] {
         let mut machine = machine(MACHINE);

@@ -190,7 +190,8 @@ impl Arguments {
             poison,
             vcpus,
             skew_ps,
-            sample,
+            // Periods of several vCPUs follow what windows have measured.
+            sample: sample.map(|schedule| if vcpus > 1 { schedule.drawing() } else { schedule }),
             warm_up,
             counters,
             bounds,

@@ -94,6 +94,12 @@ impl Stream {
             self.enter_warming(vcpu);
             return;
         }
+        if self.warming.begins_unknown() {
+            self.sample(vcpu, Phase::Beginning, 0);
+            self.warming.begin_beginning(self.feed.model_ps());
+            self.feed.begin_stretch();
+            return;
+        }
         match self.warming.phase() {
             None => {}
             Some(Phase::Warming) => self.enter_warming(vcpu),
@@ -128,8 +134,8 @@ impl Stream {
             self.bound.program_runs();
         }
         if self.several {
-            if std::mem::take(&mut self.looks) {
-                self.look_at_schedule(vcpu, entered.id());
+            if self.looks && (!mode::in_detail() || self.feed.is_most_behind(vcpu)) {
+                self.looks = !self.look_at_schedule(vcpu, entered.id());
             }
         } else if let Some(progress) = self.warming.schedule() {
             let before = progress.phase();
@@ -148,16 +154,44 @@ impl Stream {
         looks && self.ends(vcpu)
     }
 
-    /// The schedule of several vCPUs is in their common time, and looked at where that is known anew.
+    /// The schedule of several vCPUs is in their common time, and looked at where that is known anew. In detail a phase
+    /// begins where the model has come to. Else a window would hold what was done before it, or the model would come to
+    /// its end first. Returns whether the schedule need not be looked at again.
     #[cold]
-    fn look_at_schedule(&mut self, vcpu: usize, next: BlockId) {
+    fn look_at_schedule(&mut self, vcpu: usize, next: BlockId) -> bool {
+        let begins = self.warming.is_beginning();
         let position = self.warming.position_of_several();
-        let Some(progress) = self.warming.schedule() else { return };
+        let Some(progress) = self.warming.schedule() else { return true };
+        if !begins && !progress.is_over(position) {
+            return true;
+        }
+        if mode::in_detail() && !self.feed.comes_to(vcpu, next) {
+            return false;
+        }
+        if begins {
+            self.end_beginning(vcpu, next);
+            return true;
+        }
+        let Some(progress) = self.warming.schedule() else { return true };
         let before = progress.phase();
         if let Some(phase) = progress.reach(position) {
             self.feed.announce(vcpu, next);
             self.follow(vcpu, before, phase);
         }
+        true
+    }
+
+    /// Ends the beginning of a region of several vCPUs, if it has lasted long enough.
+    fn end_beginning(&mut self, vcpu: usize, next: BlockId) {
+        if !self.warming.ends_beginning(self.feed.model_ps(), self.feed.end_stretch()) {
+            return;
+        }
+        self.feed.begin_stretch();
+        let position = self.warming.position_of_several();
+        let Some(progress) = self.warming.schedule() else { return };
+        let phase = progress.reach(position).unwrap_or(progress.phase());
+        self.feed.announce(vcpu, next);
+        self.follow(vcpu, Phase::Beginning, phase);
     }
 
     /// Whether one of several vCPUs may enter a block where nothing is timed.
@@ -193,7 +227,7 @@ impl Stream {
     fn follow(&mut self, vcpu: usize, before: Phase, phase: Phase) {
         match (before, phase) {
             (Phase::Warming, _) => self.leave_warming(vcpu),
-            (Phase::Measured, Phase::Warming) => self.sample(vcpu, Phase::Detailed, 0),
+            (Phase::Measured | Phase::Beginning, Phase::Warming) => self.sample(vcpu, Phase::Detailed, 0),
             _ => {}
         }
         match (before, phase) {
@@ -335,7 +369,8 @@ impl Stream {
 
     /// A device has served a request where nothing is timed.
     pub fn warm_device_served(&mut self, vcpu: usize, service_ps: u64) {
-        self.feed.push(vcpu, Record::Device { service_ps });
+        let alone = turns::untimed::awake(turns::vcpus()) == 1;
+        self.feed.push(vcpu, Record::Device { service_ps, alone });
         self.warming.serve(vcpu, service_ps);
         self.show_warmed();
     }

@@ -69,6 +69,11 @@ pub fn is_halted(vcpu: usize) -> bool {
     HALTED.load(Relaxed) >> vcpu & 1 == 1
 }
 
+/// Whether all others wait for an interrupt.
+pub fn is_alone(vcpu: usize) -> bool {
+    (0..vcpus()).all(|other| other == vcpu || is_halted(other))
+}
+
 pub fn any_halted() -> bool {
     HALTED.load(Relaxed) != 0
 }
@@ -227,6 +232,11 @@ impl Turns {
         if self.left == 0 && self.is_most_behind(self.running) {
             self.left = 1;
         }
+    }
+
+    /// Whether the model has said where it is.
+    pub fn is_known(&self, vcpu: usize) -> bool {
+        self.estimates[vcpu].is_known()
     }
 
     /// Whether no other that does not halt is behind it.

@@ -66,6 +66,12 @@ impl Progress {
         self.position
     }
 
+    /// Whether the phase has ended at this position of the run.
+    #[must_use]
+    pub fn is_over(&self, position: u64) -> bool {
+        position >= self.ends
+    }
+
     /// Advances the schedule to this position of the run. Returns the phase that begins here, if one does.
     pub fn reach(&mut self, position: u64) -> Option<Phase> {
         self.position = self.position.max(position);
@@ -116,7 +122,7 @@ mod tests {
         let after = |phase| match phase {
             Phase::Warming => Phase::Detailed,
             Phase::Detailed => Phase::Measured,
-            Phase::Measured => Phase::Warming,
+            Phase::Measured | Phase::Beginning => Phase::Warming,
         };
         assert!(phases.windows(2).all(|pair| pair[1] == after(pair[0])), "{phases:?}");
     }

@@ -13,6 +13,8 @@ pub struct Schedule {
     offset: u64,
     /// draws the offset, and which windows are kept
     seed: u64,
+    /// each period draws where its window begins; else all have the same offset
+    draws: bool,
     /// windows at most, an even number; `None` where there may be any number
     pub(super) most: Option<u64>,
 }
@@ -26,7 +28,7 @@ impl Schedule {
                  up it is no longer than what it stands for"
             ));
         }
-        Ok(Schedule { detail, warm, every, offset: mixed(seed) % every, seed, most: None })
+        Ok(Schedule { detail, warm, every, offset: mixed(seed) % every, seed, draws: false, most: None })
     }
 
     /// Windows of `detail` instructions, one behind the other until there are `most`, then ever farther apart, with up to
@@ -37,7 +39,41 @@ impl Schedule {
                 "detail={detail}, most={most}: a window has one instruction or more, and there is an even number of them"
             ));
         }
-        Ok(Schedule { detail, warm, every: detail, offset: 0, seed, most: Some(most) })
+        Ok(Schedule { detail, warm, every: detail, offset: 0, seed, draws: false, most: Some(most) })
+    }
+
+    /// A schedule of which each period draws anew where its window begins. If the length of a period follows what windows
+    /// have measured, windows at equal distances would all lie where that has the same error.
+    #[must_use]
+    pub fn drawing(self) -> Schedule {
+        Schedule { draws: true, ..self }
+    }
+
+    /// Positions between the beginnings of two periods.
+    #[must_use]
+    pub fn every(&self) -> u64 {
+        self.every
+    }
+
+    /// Where the window of a period begins that draws it.
+    fn drawn(&self, period: u64) -> u64 {
+        period * self.every + mixed(mixed(self.seed) ^ period) % (self.every - self.detail + 1)
+    }
+
+    /// As [`Schedule::at`], where each period draws.
+    fn at_drawn(&self, position: u64) -> (Phase, u64) {
+        let period = position / self.every;
+        let mut next = self.drawn(period);
+        if (next..next + self.detail).contains(&position) {
+            return (Phase::Measured, next + self.detail - position);
+        }
+        if position > next {
+            next = self.drawn(period + 1);
+        }
+        match next - position {
+            left if left > self.warm => (Phase::Warming, left - self.warm),
+            left => (Phase::Detailed, left),
+        }
     }
 
     /// The windows lie twice as far apart: which of those so far are kept.
@@ -51,6 +87,9 @@ impl Schedule {
     /// The phase at an instruction of the region, and how many instructions of it are left.
     #[must_use]
     pub fn at(&self, position: u64) -> (Phase, u64) {
+        if self.draws {
+            return self.at_drawn(position);
+        }
         let since = (position + self.every - self.offset) % self.every;
         let warming = self.every - self.warm.min(self.every - self.detail);
         if since < self.detail {
@@ -73,6 +112,31 @@ fn mixed(seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_period_that_draws_has_one_window_anywhere_in_it() {
+        let schedule = Schedule::new(10, 30, 100, 7).unwrap().drawing();
+        let mut begins = Vec::new();
+        let mut position = 0;
+        while position < 100_000 {
+            let (phase, left) = schedule.at(position);
+            assert!(left > 0);
+            if phase == Phase::Measured {
+                assert_eq!(left, 10);
+                begins.push(position);
+            } else if phase == Phase::Detailed {
+                assert!(left <= 30 && schedule.at(position + left).0 == Phase::Measured);
+            }
+            position += left;
+        }
+        assert!(begins.iter().enumerate().all(|(period, begin)| begin / 100 == period as u64), "{begins:?}");
+        // Uniform from 0 to 90: the mean is 45, and 90 / sqrt(12 x 1000) = 0.8 its deviation.
+        let mean = begins.iter().map(|begin| begin % 100).sum::<u64>() as f64 / begins.len() as f64;
+        assert!(begins.len() == 1000 && (mean - 45.0).abs() < 3.3, "{mean}");
+        // A window without gaps is exact.
+        let whole = Schedule::new(10, 0, 10, 7).unwrap().drawing();
+        assert!((0..100).all(|position| whole.at(position).0 == Phase::Measured));
+    }
+
     use super::*;
 
     #[test]

@@ -6,7 +6,7 @@ use super::misses::Awaited;
 use super::window::Waiters;
 use super::{Core, Uncore};
 use crate::addr::Hpa;
-use crate::cache::{Hit, LineState, Reference, Snoop, Victim};
+use crate::cache::{Hit, LineState, Reference, ReferenceKind, Snoop, Victim, Wanted};
 use crate::error::ModelError;
 use crate::request::{Op, Request, Want};
 
@@ -60,15 +60,47 @@ impl Core {
         }
     }
 
+    /// Touches the line of an instruction's access, and shows that to the prefetchers. Returns whether the caches have the
+    /// line. They do not if a store may not change it. The prefetchers want the other lines.
+    pub(crate) fn touches_and_wants(
+        &mut self,
+        line: Hpa,
+        store: bool,
+        by: Reference,
+        place: u64,
+    ) -> (bool, [Wanted; 3]) {
+        let hit = self.caches.access(line, store, by);
+        let mut wanted = [Wanted::default(); 3];
+        if let Some(prefetchers) = &mut self.prefetch {
+            if by.kind == ReferenceKind::Load {
+                wanted[0] = prefetchers.loaded(place, line);
+            }
+            if hit != Hit::L1 {
+                wanted[1] = prefetchers.pair(line, hit == Hit::L2);
+                wanted[2] = prefetchers.looked_up(line);
+            }
+        }
+        (hit != Hit::Neither, wanted)
+    }
+
+    /// Whether the core has a copy of the line. Nothing is remembered of the look.
+    pub(crate) fn holds(&self, line: Hpa) -> bool {
+        self.caches.holds(line)
+    }
+
     /// Touches the line. Returns whether the caches have the line, with the right to change it if the access is a
     /// store.
     pub(crate) fn touches(&mut self, line: Hpa, store: bool, by: Reference) -> bool {
         self.caches.access(line, store, by) != Hit::Neither
     }
 
-    /// Puts the line into the caches as if it had been touched before the run. Returns the victim.
+    /// Puts the line into the caches as if it had been touched or read ahead before the run. Returns the victim.
     pub(crate) fn warm(&mut self, line: Hpa, state: LineState, by: Reference) -> Option<Victim> {
-        self.caches.fill(line, state, by)
+        match by.kind {
+            // An instruction's prefetch comes to L1, a prefetcher's to L2.
+            ReferenceKind::Prefetch if by.instruction.is_none() => self.caches.fill_l2(line, state, by),
+            _ => self.caches.fill(line, state, by),
+        }
     }
 
     /// Rights of the core to the line; `None` if the core has no copy.

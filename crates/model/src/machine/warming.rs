@@ -1,7 +1,8 @@
 //! Functional warming: caches, TLBs and predictor see what a program does while the machine's time stands still.
 //!
-//! Hits and misses are not counted. A changed line that leaves the LLC is written in no time. Not modelled: warming
-//! has no wrong path either. It touches a line in program order, not when its miss returns.
+//! Hits and misses are not counted. A changed line that leaves the LLC is written in no time. Prefetchers read ahead as
+//! in detail, but nothing refuses them. Not modelled: warming has no wrong path either. It touches a line in program
+//! order, not when its miss returns.
 
 use super::Machine;
 use crate::addr::Hpa;
@@ -43,15 +44,38 @@ impl Machine {
                 };
                 let instruction = Some(ProgramCounter::new(access.place));
                 let by = Reference { kind, core: CoreId(core as u16), instruction };
-                if self.cores[core].touches(line, store, by) {
-                    return;
+                let (has_line, wanted) = self.cores[core].touches_and_wants(line, store, by, access.place);
+                if !has_line {
+                    self.bring_from_beyond(line, store, by);
                 }
-                if !home.touch(line, by) {
-                    self.warm_device_cache(line, false);
+                for line in wanted.into_iter().flatten() {
+                    self.read_ahead(line, CoreId(core as u16));
                 }
-                self.bring(line, store, by);
             }
         }
+    }
+
+    /// A walk of the page tables of `core` reads an entry. No prefetcher sees it.
+    fn walk(&mut self, core: usize, line: Hpa) {
+        let by = Reference::of_core(CoreId(core as u16), ReferenceKind::Walk);
+        if self.shared.home.of(line).is_some() && !self.cores[core].touches(line, false, by) {
+            self.bring_from_beyond(line, false, by);
+        }
+    }
+
+    /// A prefetcher of the core wants a line. In detail it may be refused for want of room, which takes time.
+    fn read_ahead(&mut self, line: Hpa, core: CoreId) {
+        if !self.cores[usize::from(core.0)].holds(line) && self.shared.home.of(line).is_some() {
+            self.bring_from_beyond(line, false, Reference::of_core(core, ReferenceKind::Prefetch));
+        }
+    }
+
+    /// A line that its core lacks comes from another core, the LLC or its memory.
+    fn bring_from_beyond(&mut self, line: Hpa, store: bool, by: Reference) {
+        if !self.shared.home.touch(line, by) {
+            self.warm_device_cache(line, false);
+        }
+        self.bring(line, store, by);
     }
 
     /// An access of `core` finds its page. The entries that a walk reads come through its caches.
@@ -69,8 +93,7 @@ impl Machine {
         let read = self.cores[core].warm_translation(page, store, mapping, now);
         let Some((mapping, entries)) = read else { return };
         for address in entries.map(|entry| mapping.entries[entry]) {
-            let access = LineAccess { address: Hpa::new(address), store: false, place: 0, device: false, page: None };
-            self.touch(core, access, Touch::Plain);
+            self.walk(core, Hpa::new(address).line());
         }
     }
 

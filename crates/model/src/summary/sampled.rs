@@ -51,6 +51,10 @@ pub struct Windows {
     /// where the window that is open began, with the machine's totals there
     open: Option<Window>,
     measured: Vec<Window>,
+    /// beginnings of regions, of several cores: they stand for themselves alone
+    beginnings: Option<Window>,
+    /// the window that is open is such a beginning
+    begins: bool,
     /// the next window's number
     next: u64,
     /// where the last window that another phase has followed ended on the schedule
@@ -63,6 +67,9 @@ pub struct Windows {
     /// while nothing was timed: all idle, and devices' declared service
     idle: Time,
     device: Time,
+    /// devices' service so far, timed or not, and that of it while all other cores were idle
+    service: Time,
+    alone_in_service: Time,
 }
 
 impl Windows {
@@ -78,13 +85,18 @@ impl Windows {
         if let Some(begun) = self.open.take() {
             self.ended = (phase != Phase::Measured).then_some(position);
             let window = here.since(&begun);
-            if window.length > 0 {
+            if self.begins {
+                self.beginnings = Some(self.beginnings.take().map_or(window.clone(), |before| before.with(&window)));
+            } else if window.length > 0 {
                 self.measured.push(window);
             }
         }
         self.idle += idle;
         (self.position, self.before) = (position, executed(machine, warmed));
-        if phase == Phase::Measured {
+        self.begins = phase == Phase::Beginning;
+        if self.begins {
+            self.open = Some(here);
+        } else if phase == Phase::Measured {
             // A region's end cuts a window: what follows is of the same one.
             let goes_on = self.ended == Some(position) && self.next > 0;
             let number = if goes_on { self.next - 1 } else { self.next };
@@ -116,6 +128,12 @@ impl Windows {
         self.device += service;
     }
 
+    /// A device serves a request of a core. `alone`: all other cores are idle when that begins.
+    pub fn tell_service(&mut self, service: Time, alone: bool) {
+        self.service += service;
+        self.alone_in_service += if alone { service } else { Time::ZERO };
+    }
+
     /// Estimates the whole run, of which `warmed` instructions (user, kernel) were not timed.
     fn whole(&self, machine: &Machine, warmed: [u64; 2]) -> Whole {
         // A run that breaks off has come further than where its last phase began: by its instructions, as near as can be told.
@@ -131,12 +149,15 @@ impl Windows {
         totals.instructions.kernel += warmed[1];
         totals.idle += self.idle * cores;
         totals.device += self.device;
-        Whole { totals, position, all_idle: self.all_idle + self.idle }
+        let alone = self.alone_in_service.as_ps() as f64 / self.service.as_ps().max(1) as f64;
+        let beginnings = if self.measured.is_empty() { None } else { self.beginnings.clone() };
+        Whole { totals, position, all_idle: self.all_idle + self.idle, beginnings, alone }
     }
 
-    /// All windows so far as one; `None`: there is none.
+    /// All windows so far as one. Without windows, the beginnings stand for all. `None`: there is nothing.
     fn sum(&self) -> Option<Window> {
-        self.measured.iter().cloned().reduce(|sum, window| sum.with(&window))
+        let windows = self.measured.iter().cloned().reduce(|sum, window| sum.with(&window));
+        windows.or_else(|| self.beginnings.clone())
     }
 
     /// Time of the run so far, as the windows tell it. `None` if there is no window.
@@ -162,7 +183,7 @@ impl Windows {
             };
             return (whole.totals.summary(machine.spec()), nothing);
         };
-        let estimate = |sum: &Window| whole.told_by(sum).summary(machine.spec());
+        let estimate = |sum: &Window| whole.summary_told_by(sum, machine.spec());
         let summary = estimate(&sum);
         let value = |summary: &Summary| figures(summary);
         let others: Vec<_> = self.measured.iter().map(|window| value(&estimate(&sum.since(window)))).collect();
@@ -195,7 +216,7 @@ fn executed(machine: &Machine, warmed: [u64; 2]) -> u64 {
 }
 
 impl Instructions {
-    fn all(self) -> u64 {
+    pub(super) fn all(self) -> u64 {
         self.user + self.kernel
     }
 }

@@ -6,8 +6,18 @@
 
 use cxlab_kernel::Time;
 
-use super::Totals;
+use super::{Summary, Totals};
+use crate::config::MachineSpec;
 use crate::core::TimeStack;
+
+fn part(time: Time, share: f64) -> Time {
+    Time::from_ps((time.as_ps() as f64 * share).round() as u64)
+}
+
+/// Difference of two times, 0 if the second is greater: a window can end within a device's service.
+fn less(time: Time, other: Time) -> Time {
+    Time::from_ps(time.as_ps().saturating_sub(other.as_ps()))
+}
 
 /// A window, or several.
 #[derive(Clone, Debug)]
@@ -29,6 +39,10 @@ pub struct Whole {
     pub position: u64,
     /// how long all cores were idle together
     pub all_idle: Time,
+    /// beginnings of regions, of several cores: known, and a part of the totals' time
+    pub beginnings: Option<Window>,
+    /// share of the devices' service in which all other cores were idle, of several cores
+    pub alone: f64,
 }
 
 impl Whole {
@@ -36,12 +50,66 @@ impl Whole {
     pub fn told_by(&self, sample: &Window) -> Totals {
         match self.totals.cores {
             1 => self.totals.told_by(sample, self.position),
-            _ => self.totals.of_several_told_by(sample, self.position, self.all_idle),
+            _ => self.of_several_told_by(sample),
         }
     }
 }
 
+impl Whole {
+    /// Summary of [`Whole::told_by`]. Instructions for each cycle of several cores are those of the sample. While nothing is
+    /// timed, threads spin for a shorter time, because who has a lock does not wait for its lines.
+    pub fn summary_told_by(&self, sample: &Window, spec: &MachineSpec) -> Summary {
+        let mut summary = self.told_by(sample).summary(spec);
+        if self.totals.cores > 1 {
+            let known = self.totals.instructions.all().max(1) as f64;
+            summary.ipc *= self.instructions_told_by(sample) / known;
+        }
+        summary
+    }
+
+    /// Instructions of all, as `sample` tells them.
+    fn instructions_told_by(&self, sample: &Window) -> f64 {
+        let beginnings = self.beginnings.as_ref().map_or(0, |window| window.totals.instructions.all());
+        sample.totals.instructions.all() as f64 * self.share(sample) + beginnings as f64
+    }
+
+    /// Length of what `sample` stands for, over its own length.
+    fn share(&self, sample: &Window) -> f64 {
+        let known = self.beginnings.as_ref().map_or(0, |beginnings| beginnings.length);
+        self.position.saturating_sub(known) as f64 / sample.length.max(1) as f64
+    }
+
+    /// Scales `sample` to what is not known of several cores. While one core waits, the others do as in the windows.
+    fn of_several_told_by(&self, sample: &Window) -> Totals {
+        let mut told = sample.unknown(self.alone).scaled(self.share(sample));
+        if let Some(beginnings) = &self.beginnings {
+            told = &told + &beginnings.unknown(self.alone);
+        }
+        told.instructions = self.totals.instructions;
+        let (cores, service) = (self.totals.cores as u64, part(self.totals.device, self.alone));
+        told.elapsed += self.all_idle + service;
+        told.idle += self.all_idle * cores + service * (cores - 1);
+        told.stack.idle += self.all_idle * cores + service * (cores - 1);
+        told.device += service;
+        told.stack.io += service;
+        told
+    }
+}
+
 impl Window {
+    /// Totals without the time that is known of the whole: all cores were idle, or all but one that a device kept. The
+    /// second is this share of the devices' service.
+    fn unknown(&self, alone: f64) -> Totals {
+        let mut totals = self.totals.clone();
+        let cores = totals.cores as u64;
+        let service = part(totals.device, alone);
+        let idle = self.all_idle * cores + service * (cores - 1);
+        totals.elapsed = less(totals.elapsed, self.all_idle + service);
+        (totals.idle, totals.stack.idle) = (less(totals.idle, idle), less(totals.stack.idle, idle));
+        (totals.device, totals.stack.io) = (less(totals.device, service), less(totals.stack.io, service));
+        totals
+    }
+
     pub fn with(&self, other: &Window) -> Window {
         let (length, number) = (self.length + other.length, self.number);
         Window { totals: &self.totals + &other.totals, length, number, all_idle: self.all_idle + other.all_idle }
@@ -64,23 +132,6 @@ impl Totals {
         (told.instructions, told.idle, told.device) = (self.instructions, self.idle, self.device);
         told.elapsed = Time::from_ps(busy + (self.idle + self.device).as_ps() / self.cores as u64);
         told.stack = self.stack_told_by(&sample.totals.stack, told.elapsed * self.cores as u64);
-        told
-    }
-
-    /// Scales `sample` to `self`, of several cores that were all idle together for `all_idle`. While one core waits, the
-    /// others do as in the windows.
-    fn of_several_told_by(&self, sample: &Window, length: u64, all_idle: Time) -> Totals {
-        let cores = self.cores as u64;
-        let mut windows = sample.totals.clone();
-        let apart = sample.all_idle * cores;
-        windows.elapsed = windows.elapsed.since(sample.all_idle);
-        windows.idle = windows.idle.since(apart);
-        windows.stack.idle = windows.stack.idle.since(apart);
-        let mut told = windows.scaled(length as f64 / sample.length.max(1) as f64);
-        told.instructions = self.instructions;
-        told.elapsed += all_idle;
-        told.idle += all_idle * cores;
-        told.stack.idle += all_idle * cores;
         told
     }
 

@@ -164,7 +164,7 @@ impl Writer {
             device: true,
         };
         self.tell(Record::Access(device));
-        self.tell(Record::Device { service_ps: 80_000_000 });
+        self.tell(Record::Device { service_ps: 80_000_000, alone: false });
         self.block(7);
         self.tell(Record::Cut { instruction: 1 });
         self.block(7);
@@ -207,7 +207,7 @@ impl Writer {
                 self.block(4);
                 self.tell(Record::Cut { instruction: 1 });
                 self.access(2, true, 1, position);
-                self.tell(Record::Device { service_ps: 1_000 });
+                self.tell(Record::Device { service_ps: 1_000, alone: true });
             } else {
                 self.round(position);
             }

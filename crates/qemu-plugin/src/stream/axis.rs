@@ -1,15 +1,18 @@
 //! The schedule's axis for several vCPUs. It is about their common time, and known whether or not anything is timed.
 //!
 //! ```text
-//!   each block:  position += instructions x mean pace of its vCPU x (time / work) of the last detail
+//!   each block:  position += instructions x mean pace of its vCPU x (time / work) of the detail before this period
 //! ```
 //!
-//! The place of an instruction on the axis does not depend on whether it is in a window. So windows at equal
-//! distances are a systematic sample. Time itself would not do: a window would hold more instructions where they are
-//! fast, and the others' pace between windows is a guess. Waiting takes no place on the axis, be it a sleep, a device
-//! or a loop around a PAUSE. The length of a wait between windows says little. In windows it belongs to the work of
-//! those waited for. If a device's service took place where it begins, a window would end there, before that time has
-//! passed.
+//! The place of an instruction on the axis does not depend on whether it is in a window. Pace and rate change only
+//! between two periods of the schedule. A period's window begins at a random place in it, so it stands for the period.
+//! Learning at the end of a window would not do: each window would lie where pace and rate are oldest. Then what becomes
+//! faster would be told too fast, and what becomes slower too slow. Time itself would not do: a window would hold more
+//! instructions where they are fast, and the others' pace between windows is a guess.
+//!
+//! Waiting takes no place on the axis, be it a sleep, a device or a loop around a PAUSE. The length of a wait between
+//! windows says little. In windows it belongs to the work of those waited for. If a device's service took place where
+//! it begins, a window would end there, before that time has passed.
 
 use cxlab_access::BlockId;
 
@@ -29,22 +32,32 @@ const TELLING: u64 = 100;
 
 /// A ratio as the last stretches of detail have it: the geometric mean, earlier ones weigh less.
 #[derive(Clone, Copy, Default)]
-struct Ratio(Option<f64>);
+struct Ratio {
+    mean: f64,
+    stretches: u32,
+}
 
 impl Ratio {
+    fn is_empty(self) -> bool {
+        self.stretches == 0
+    }
+
     fn learn(&mut self, above: f64, below: f64) -> f64 {
-        let new = (above / below).ln();
-        let mean = self.0.map_or(new, |before| KEPT * before + (1.0 - KEPT) * new);
-        self.0 = Some(mean);
-        mean.exp()
+        // The first few weigh alike.
+        let kept = KEPT.min(f64::from(self.stretches) / f64::from(self.stretches + 1));
+        self.mean = kept * self.mean + (1.0 - kept) * (above / below).ln();
+        self.stretches += 1;
+        self.mean.exp()
     }
 }
 
 /// Work of a vCPU.
 #[derive(Clone, Copy)]
 struct Worker {
-    /// mean time of an instruction in the last stretches of detail `[ps]`
+    /// mean time of an instruction in the last stretches of detail, and the same when this period of the schedule began
+    /// `[ps]`
     pace_ps: f64,
+    in_period_ps: f64,
     learnt: Ratio,
     /// instructions since a PAUSE that may be a loop around it, and which PAUSE that was
     pending: u64,
@@ -53,33 +66,47 @@ struct Worker {
 
 pub struct Axis {
     workers: Vec<Worker>,
-    /// work in this stretch of detail `[ps]`
-    stretch_ps: f64,
-    /// time that passes with a unit of work: vCPUs work side by side, and wait for each other
+    /// time that passes with a unit of work: vCPUs work side by side, and wait for each other. As the last stretches of
+    /// detail have it, and the same when this period of the schedule began
     rate: f64,
+    in_period: f64,
     learnt: Ratio,
     position_ps: f64,
+    /// length of a period, and where this one ends `[ps]`
+    period_ps: f64,
+    ends_ps: f64,
     /// last lines that a repeating instruction has loaded and stored: (instruction, line)
     repeated: [Option<(u16, u64)>; 2],
 }
 
 impl Axis {
-    pub fn new(vcpus: usize) -> Axis {
-        let worker = Worker { pace_ps: FIRST_PACE_PS, learnt: Ratio::default(), pending: LOOP, paused: None };
+    /// An axis of so many vCPUs, on which a period of the schedule has so many nanoseconds.
+    pub fn new(vcpus: usize, period: u64) -> Axis {
+        let worker = Worker {
+            pace_ps: FIRST_PACE_PS,
+            in_period_ps: FIRST_PACE_PS,
+            learnt: Ratio::default(),
+            pending: LOOP,
+            paused: None,
+        };
+        let period_ps = period as f64 * PS_PER_NS;
         Axis {
             workers: vec![worker; vcpus],
-            stretch_ps: 0.0,
             rate: 1.0,
+            in_period: 1.0,
             learnt: Ratio::default(),
             position_ps: 0.0,
+            period_ps,
+            ends_ps: period_ps,
             repeated: [None; 2],
         }
     }
 
     /// A region begins in which so many vCPUs have something to do: until more is known, all of them work.
     pub fn begin(&mut self, awake: usize) {
-        if self.learnt.0.is_none() {
+        if self.is_new() {
             self.rate = 1.0 / awake as f64;
+            self.in_period = self.rate;
         }
     }
 
@@ -93,9 +120,10 @@ impl Axis {
         (self.position_ps / PS_PER_NS) as u64
     }
 
-    /// So many instructions of a vCPU, the last of them the PAUSE of this block or none.
+    /// So many instructions of a vCPU, the last of them the PAUSE of this block or none. Returns how many of them, and of
+    /// those before, are found to be work.
     #[inline]
-    pub fn execute(&mut self, vcpu: usize, instructions: u64, paused: Option<BlockId>) {
+    pub fn execute(&mut self, vcpu: usize, instructions: u64, paused: Option<BlockId>) -> u64 {
         let worker = &mut self.workers[vcpu];
         let mut done = instructions;
         if worker.pending < LOOP {
@@ -107,9 +135,19 @@ impl Axis {
         if paused.is_some() {
             (worker.pending, worker.paused) = (0, paused);
         }
-        let ps = done as f64 * worker.pace_ps;
-        self.stretch_ps += ps;
-        self.position_ps += ps * self.rate;
+        self.position_ps += done as f64 * worker.in_period_ps * self.in_period;
+        if self.position_ps >= self.ends_ps {
+            self.begin_period();
+        }
+        done
+    }
+
+    /// From here on work counts as the windows so far have it.
+    #[cold]
+    fn begin_period(&mut self) {
+        self.ends_ps = ((self.position_ps / self.period_ps).floor() + 1.0) * self.period_ps;
+        self.in_period = self.rate;
+        self.workers.iter_mut().for_each(|worker| worker.in_period_ps = worker.pace_ps);
     }
 
     /// Whether an instruction that may repeat touches another line than just before.
@@ -120,19 +158,38 @@ impl Axis {
 
     /// A stretch of detail ends that took so long `[ps]`; in it each vCPU has executed so many instructions in so long.
     pub fn learn(&mut self, time_ps: u64, each: &[(u64, u64)]) {
-        for (worker, (instructions, ps)) in self.workers.iter_mut().zip(each) {
-            if *instructions >= TELLING && *ps > 0 {
-                worker.pace_ps = worker.learnt.learn(*ps as f64, *instructions as f64);
-            }
-        }
-        if self.stretch_ps > 0.0 && time_ps > 0 {
-            self.rate = self.learnt.learn(time_ps as f64, self.stretch_ps);
+        self.learn_paces(each);
+        let work_ps: f64 =
+            each.iter().zip(&self.workers).map(|((work, _), worker)| *work as f64 * worker.pace_ps).sum();
+        if work_ps > 0.0 && time_ps > 0 {
+            self.rate = self.learnt.learn(time_ps as f64, work_ps);
         }
     }
 
-    /// A stretch of detail begins.
-    pub fn begin_stretch(&mut self) {
-        self.stretch_ps = 0.0;
+    fn learn_paces(&mut self, each: &[(u64, u64)]) {
+        let (mut sum_ps, mut count) = (0.0, 0);
+        for (worker, (instructions, ps)) in self.workers.iter_mut().zip(each) {
+            if *instructions >= TELLING && *ps > 0 {
+                worker.pace_ps = worker.learnt.learn(*ps as f64, *instructions as f64);
+                (sum_ps, count) = (sum_ps + worker.pace_ps, count + 1);
+            }
+        }
+        // One that has not done anything yet is taken to be as fast as those that have.
+        for worker in self.workers.iter_mut().filter(|worker| worker.learnt.is_empty() && count > 0) {
+            worker.pace_ps = sum_ps / f64::from(count);
+        }
+    }
+
+    /// A stretch of detail ends with which a region began, before anything was known. It is a period of its own.
+    pub fn learn_beginning(&mut self, time_ps: u64, each: &[(u64, u64)]) {
+        self.learn(time_ps, each);
+        self.position_ps = self.ends_ps;
+        self.begin_period();
+    }
+
+    /// Whether nothing is known yet of how fast the vCPUs work.
+    pub fn is_new(&self) -> bool {
+        self.learnt.is_empty()
     }
 }
 
@@ -141,8 +198,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_instruction_takes_its_vcpus_mean_pace_at_the_rate_of_all() {
-        let mut axis = Axis::new(2);
+    fn an_instruction_takes_its_vcpus_mean_pace_at_the_rate_of_all_from_the_next_period_on() {
+        let mut axis = Axis::new(2, 2000);
         axis.begin(2);
         axis.execute(0, 4000, None);
         axis.execute(1, 4000, None);
@@ -151,25 +208,44 @@ mod tests {
         axis.learn(1_500_000, &[(4000, 1_000_000), (4000, 3_000_000)]);
         axis.execute(0, 4000, None);
         axis.execute(1, 4000, None);
+        assert_eq!(axis.position(), 2000);
+        axis.execute(0, 4000, None);
+        axis.execute(1, 4000, None);
         // A logarithm and back: to the nanosecond.
-        assert!(axis.position().abs_diff(1000 + (1000 + 3000) * 3 / 4) <= 1);
+        assert!(axis.position().abs_diff(2000 + (1000 + 3000) * 3 / 8) <= 1);
     }
 
     #[test]
     fn a_slow_beginning_is_forgotten() {
-        let mut axis = Axis::new(1);
+        let mut axis = Axis::new(1, 1_000_000);
         axis.learn(80_000_000, &[(4000, 80_000_000)]);
         assert_eq!(axis.paces_ps().collect::<Vec<_>>(), [20_000]);
         for _ in 0..10 {
             axis.learn(1_000_000, &[(4000, 1_000_000)]);
         }
-        // A stretch of 80 times the pace weighs 0.7^10: 80^0.028 is 1.13.
-        assert_eq!(axis.paces_ps().collect::<Vec<_>>(), [283]);
+        // The first three weigh alike, so a stretch of 80 times the pace weighs 1/3 x 0.7^8: 80^0.0192 is 1.088.
+        assert_eq!(axis.paces_ps().collect::<Vec<_>>(), [272]);
+    }
+
+    #[test]
+    fn a_beginning_is_a_period_and_tells_the_pace_of_those_that_did_nothing() {
+        let mut axis = Axis::new(3, 50_000);
+        axis.begin(1);
+        axis.execute(0, 10_000, None);
+        axis.execute(1, 10_000, None);
+        assert_eq!(axis.position(), 5000);
+        // 40 us side by side: two and four nanoseconds an instruction.
+        axis.learn_beginning(40_000_000, &[(10_000, 20_000_000), (10_000, 40_000_000), (0, 0)]);
+        assert_eq!(axis.position(), 50_000);
+        assert_eq!(axis.paces_ps().collect::<Vec<_>>(), [2000, 4000, 3000]);
+        // 60 us of work took 40 us.
+        axis.execute(2, 1000, None);
+        assert!(axis.position().abs_diff(52_000) <= 1);
     }
 
     #[test]
     fn a_loop_around_a_pause_takes_no_place() {
-        let mut axis = Axis::new(1);
+        let mut axis = Axis::new(1, 1_000_000);
         axis.execute(0, 4000, Some(BlockId(7)));
         for _ in 0..1000 {
             axis.execute(0, 3, None);

@@ -187,6 +187,19 @@ impl Feed {
         }
     }
 
+    /// Whether no other vCPU that does anything is behind this one.
+    pub fn is_most_behind(&self, vcpu: usize) -> bool {
+        self.turns.is_most_behind(vcpu)
+    }
+
+    /// Asks where this vCPU is at the beginning of a block. Returns whether the model has come there: else others have to
+    /// run first.
+    pub fn comes_to(&mut self, vcpu: usize, block: BlockId) -> bool {
+        self.announce(vcpu, block);
+        self.sync(vcpu, 0);
+        self.turns.is_known(vcpu)
+    }
+
     /// Tell which block is next before what is told ahead of it: the last branch led there.
     pub fn announce(&mut self, vcpu: usize, block: BlockId) {
         self.push(vcpu, Record::Block { block, from: 0 });
@@ -387,7 +400,8 @@ impl Feed {
 
     /// A device has served a request while time stood still.
     pub fn device_served(&mut self, vcpu: usize, service_ps: u64) {
-        self.push(vcpu, Record::Device { service_ps });
+        let alone = turns::is_alone(vcpu);
+        self.push(vcpu, Record::Device { service_ps, alone });
         self.turns.stand(vcpu, service_ps);
     }
 

@@ -19,6 +19,9 @@ use super::axis::Axis;
 /// Instructions between two looks at the timers; of several vCPUs, simulated time `[ps]`.
 const QUANTUM: u64 = 10_000;
 const QUANTUM_PS: u64 = 2_000_000;
+/// Simulated time at the beginning of the first region of several vCPUs that is followed in detail whatever the schedule
+/// says. Before it, the pace of work is unknown: by a guess, the first window stood for twenty times its share `[ps]`.
+const BEGINNING_PS: u64 = 50_000_000;
 
 /// Pace of instructions: so many in so much time `[ps]`. Those that repeat count by their lines.
 #[derive(Clone, Copy)]
@@ -65,7 +68,10 @@ pub struct Warming {
     detail_began_ps: u64,
     /// of it, how long all were idle `[ps]`
     detail_idle_ps: u64,
-    /// of several vCPUs, instructions of each in this stretch of detail
+    /// of several vCPUs: a region has begun in detail, and what is known of its pace is learnt until then, by the
+    /// model's time `[ps]`
+    beginning_until_ps: Option<u64>,
+    /// of several vCPUs, work of each in this stretch of detail `[instructions]`
     stretch: Vec<u64>,
 }
 
@@ -78,7 +84,7 @@ impl Warming {
             before_region: false,
             filters: vec![LineFilter::default(); arguments.vcpus],
             untimed: Untimed::new(arguments.vcpus),
-            axis: Axis::new(arguments.vcpus),
+            axis: Axis::new(arguments.vcpus, arguments.sample.map_or(1, |schedule| schedule.every())),
             pace: Pace::FIRST,
             instructions: 0,
             looked: 0,
@@ -88,6 +94,7 @@ impl Warming {
             detail_stood_ps: 0,
             detail_began_ps: 0,
             detail_idle_ps: 0,
+            beginning_until_ps: None,
             stretch: vec![0; arguments.vcpus],
         }
     }
@@ -136,8 +143,7 @@ impl Warming {
     pub fn in_detail(&mut self, vcpu: usize, instructions: u64, paused: Option<BlockId>) {
         self.detailed += instructions;
         if self.several {
-            self.stretch[vcpu] += instructions;
-            self.axis.execute(vcpu, instructions, paused);
+            self.stretch[vcpu] += self.axis.execute(vcpu, instructions, paused);
         }
     }
 
@@ -170,7 +176,6 @@ impl Warming {
     /// Detail begins where the model has come to `model_ps`.
     pub fn end(&mut self, model_ps: u64) {
         (self.detailed, self.detail_stood_ps, self.detail_idle_ps, self.detail_began_ps) = (0, 0, 0, model_ps);
-        self.axis.begin_stretch();
     }
 
     /// Time since the phase began `[ps]`.
@@ -181,10 +186,45 @@ impl Warming {
     /// A phase of warming of several vCPUs begins on this vCPU. The model has come to `model_ps`; the instructions of
     /// each took so long in the stretch of detail before `[ps]`.
     pub fn begin_of_several(&mut self, vcpu: usize, model_ps: u64, busy_ps: impl Iterator<Item = u64>) {
-        let stretch: Vec<_> = self.stretch.iter_mut().map(std::mem::take).zip(busy_ps).collect();
-        let time_ps = (model_ps - self.detail_began_ps).saturating_sub(self.detail_idle_ps);
+        let (time_ps, stretch) = self.take_stretch(model_ps, busy_ps);
         self.axis.learn(time_ps, &stretch);
         self.untimed.begin(vcpu, self.axis.paces_ps());
+    }
+
+    /// A stretch of detail ends: its time without idle spans, and what each vCPU did in how long `[ps]`.
+    fn take_stretch(&mut self, model_ps: u64, busy_ps: impl Iterator<Item = u64>) -> (u64, Vec<(u64, u64)>) {
+        let stretch = self.stretch.iter_mut().map(std::mem::take).zip(busy_ps).collect();
+        ((model_ps - self.detail_began_ps).saturating_sub(self.detail_idle_ps), stretch)
+    }
+
+    /// Whether a region of several vCPUs is to begin in detail, because nothing is known of their pace.
+    pub fn begins_unknown(&self) -> bool {
+        self.several && self.progress.is_some() && self.axis.is_new()
+    }
+
+    /// A region begins in detail where the model has come to `model_ps`.
+    pub fn begin_beginning(&mut self, model_ps: u64) {
+        self.beginning_until_ps = Some(model_ps + BEGINNING_PS);
+        self.stretch.fill(0);
+        self.end(model_ps);
+    }
+
+    /// Whether the beginning of a region is over where the model has come to `model_ps`. It takes so long by the model,
+    /// and the instructions of each vCPU so long `[ps]`.
+    pub fn ends_beginning(&mut self, model_ps: u64, busy_ps: impl Iterator<Item = u64>) -> bool {
+        if self.beginning_until_ps.is_none_or(|until_ps| model_ps < until_ps) {
+            return false;
+        }
+        self.beginning_until_ps = None;
+        let (time_ps, stretch) = self.take_stretch(model_ps, busy_ps);
+        self.axis.learn_beginning(time_ps, &stretch);
+        self.end(model_ps);
+        true
+    }
+
+    /// Whether a region is in its beginning.
+    pub fn is_beginning(&self) -> bool {
+        self.beginning_until_ps.is_some()
     }
 
     /// A region begins on this vCPU: see who of several does anything.

@@ -15,8 +15,11 @@ use super::SPIN;
 const FIRST_PACE_PS: u64 = 250;
 /// Six instructions a cycle at 4 GHz `[ps]`.
 const LEAST_PACE_PS: u64 = 40;
-/// Instructions that the pace is measured over, at least.
-const MEASURED: u64 = 100;
+/// Instructions that a pace is measured over, at least. A core comes to its instructions in bursts as long as its reorder
+/// buffer.
+const MEASURED: u64 = 2048;
+/// Instructions that a core dispatches without waiting after it has committed all, at most: twice a reorder buffer.
+const FILL: u64 = 1024;
 /// Sync points of a vCPU that are kept until they are answered: those of one that ran far ahead are answered late.
 const KEPT: usize = 256;
 
@@ -25,8 +28,30 @@ const KEPT: usize = 256;
 struct Place {
     /// instructions executed
     instructions: u64,
+    /// those of them that were executed between two PAUSEs of a loop that waits
+    spun: u64,
     /// time that passed without instructions: in a PAUSE, halted, or waiting for a device `[ps]`
     stood_ps: u64,
+}
+
+impl Place {
+    /// Difference from an earlier place. A place of another order has no difference.
+    fn since(self, before: Place) -> Place {
+        Place {
+            instructions: self.instructions.saturating_sub(before.instructions),
+            spun: self.spun.saturating_sub(before.spun),
+            stood_ps: self.stood_ps.saturating_sub(before.stood_ps),
+        }
+    }
+
+    fn worked(self) -> u64 {
+        self.instructions.saturating_sub(self.spun)
+    }
+
+    /// Whether it is no earlier than the other.
+    fn is_past(self, other: Place) -> bool {
+        self.instructions >= other.instructions && self.stood_ps >= other.stood_ps
+    }
 }
 
 /// A vCPU's own time, as far as it is known.
@@ -46,10 +71,16 @@ pub struct Estimate {
     lead_ps: u64,
     /// answers of its own that were put off, one after the other
     put_off: u32,
-    /// an earlier answer, and where it is of: what the pace is measured from
-    measured: Option<(u64, Place)>,
-    /// an instruction takes so long `[ps]`
+    /// an earlier answer, and where it is of: what the pace is measured from. The first is of a core that has committed
+    /// all, the second of one whose reorder buffer is full since then
+    drained: Option<(u64, Place)>,
+    filled: Option<(u64, Place)>,
+    /// where all was committed last, or where it stood for a time that is an estimate
+    drained_at: Place,
+    /// an instruction takes so long, but for those of loops that wait `[ps]`
     pace_ps: u64,
+    /// an instruction of a loop that waits takes so long, beside the PAUSE `[ps]`
+    spin_pace_ps: u64,
     /// where its last PAUSE was `[instructions]`
     paused: Option<u64>,
     /// where a stretch of detail began, and when `[ps]`
@@ -68,8 +99,11 @@ impl Estimate {
             known: Place::default(),
             lead_ps: 0,
             put_off: 0,
-            measured: Some((0, Place::default())),
+            drained: None,
+            filled: None,
+            drained_at: Place::default(),
             pace_ps: FIRST_PACE_PS,
+            spin_pace_ps: 0,
             paused: None,
             stretch: (0, Place::default()),
         }
@@ -77,10 +111,8 @@ impl Estimate {
 
     /// The model's time that it has come to `[ps]`.
     pub fn ps(&self) -> u64 {
-        self.known_ps
-            + (self.here.instructions - self.known.instructions) * self.pace_ps
-            + (self.here.stood_ps - self.known.stood_ps)
-            + self.lead_ps
+        let since = self.here.since(self.known);
+        self.known_ps + since.worked() * self.pace_ps + since.spun * self.spin_pace_ps + since.stood_ps + self.lead_ps
     }
 
     pub fn pace_ps(&self) -> u64 {
@@ -92,12 +124,11 @@ impl Estimate {
         self.stretch = (self.ps(), self.here);
     }
 
-    /// How long the instructions of the stretch that ends here took, without PAUSEs, halts and devices `[ps]`.
+    /// How long the instructions of the stretch that ends here took, without halts, devices and loops that wait `[ps]`.
     pub fn end_stretch(&self) -> u64 {
         let (began_ps, began) = self.stretch;
-        let passed = self.ps().saturating_sub(began_ps);
-        let stood = self.here.stood_ps.saturating_sub(began.stood_ps);
-        passed.saturating_sub(stood)
+        let since = self.here.since(began);
+        self.ps().saturating_sub(began_ps + since.stood_ps + since.spun * self.spin_pace_ps)
     }
 
     /// Whether this is the model's own word.
@@ -116,6 +147,8 @@ impl Estimate {
         self.entered = self.here;
         self.here.instructions += instructions;
         if pauses {
+            let since = self.paused.map_or(SPIN, |paused| self.here.instructions - paused);
+            self.here.spun += if since < SPIN { since } else { 0 };
             self.paused = Some(self.here.instructions);
             self.here.stood_ps += PAUSE_PS;
             // The model is told where the PAUSE ends.
@@ -137,8 +170,8 @@ impl Estimate {
     /// Standing still, it comes to `ps`.
     pub fn stand_until(&mut self, ps: u64) {
         self.here.stood_ps += ps.saturating_sub(self.ps());
-        // How long it stood is itself an estimate.
-        self.measured = None;
+        // How long it stood is itself an estimate. Answers to earlier sync points may still come.
+        (self.drained, self.filled, self.drained_at) = (None, None, self.here);
     }
 
     pub fn sync(&mut self, sequence: u64) {
@@ -149,35 +182,55 @@ impl Estimate {
     /// The answer to one of its sync points.
     pub fn synced(&mut self, sequence: u64, ps: u64) {
         if sequence > std::mem::replace(&mut self.last_answer, sequence) && sequence + KEPT as u64 > self.last_sync {
-            self.learn(ps, self.syncs[sequence as usize % KEPT]);
+            self.learn(ps, self.syncs[sequence as usize % KEPT], false);
         }
     }
 
     /// The answer to a question of this moment.
     pub fn answered(&mut self, ps: u64) {
-        self.learn(ps, self.here);
+        self.learn(ps, self.here, true);
     }
 
-    /// The model's time at `place` is `ps`.
-    fn learn(&mut self, ps: u64, place: Place) {
-        if place.instructions >= self.known.instructions && place.stood_ps >= self.known.stood_ps {
+    /// The model's time at `place` is `ps`. Either all before it is committed there, or the core has come to it while
+    /// earlier instructions wait.
+    fn learn(&mut self, ps: u64, place: Place, drained: bool) {
+        if place.is_past(self.known) {
             (self.known_ps, self.known, self.lead_ps, self.put_off) = (ps, place, 0, 0);
         }
-        let Some((before_ps, before)) = self.measured else {
-            self.measured = Some((ps, place));
+        if !place.is_past(self.drained_at) {
+            return;
+        }
+        let before = if drained {
+            (self.filled, self.drained_at) = (None, place);
+            &mut self.drained
+        } else if place.instructions - self.drained_at.instructions >= FILL {
+            &mut self.filled
+        } else {
+            // A core that has committed all takes in what fills its reorder buffer at once. That is no pace.
             return;
         };
-        let instructions = place.instructions.saturating_sub(before.instructions);
-        if instructions >= MEASURED {
-            let (passed, stood) = (ps.saturating_sub(before_ps), place.stood_ps.saturating_sub(before.stood_ps));
-            self.pace_ps = (passed.saturating_sub(stood) / instructions).max(LEAST_PACE_PS);
-            self.measured = Some((ps, place));
+        let (before_ps, from) = *before.get_or_insert((ps, place));
+        let since = place.since(from);
+        if since.worked().max(since.spun) >= MEASURED {
+            *before = Some((ps, place));
+            self.learn_pace(ps.saturating_sub(before_ps).saturating_sub(since.stood_ps), since);
+        }
+    }
+
+    /// So much was executed in so long. A loop that waits says nothing of the pace of work: its instructions take
+    /// next to no time beside the PAUSE. A vCPU with that pace would run alone for tens of microseconds when it works again.
+    fn learn_pace(&mut self, ps: u64, since: Place) {
+        let (worked, spun) = (since.worked(), since.spun);
+        if worked >= MEASURED {
+            self.pace_ps = (ps.saturating_sub(spun * self.spin_pace_ps) / worked).max(LEAST_PACE_PS);
+        } else {
+            self.spin_pace_ps = ps.saturating_sub(worked * self.pace_ps) / spun;
         }
     }
 
     /// The model has come to the beginning of its last block, at `ps`, and waits for what comes next.
     pub fn found_at(&mut self, ps: u64) {
-        if self.entered.instructions >= self.known.instructions && self.entered.stood_ps >= self.known.stood_ps {
+        if self.entered.is_past(self.known) {
             (self.known_ps, self.known, self.lead_ps) = (ps.max(self.known_ps), self.entered, 0);
         }
     }
@@ -189,5 +242,77 @@ impl Estimate {
         self.put_off += 1;
         let wanted_ps = ps.max(others_ps + step_ps);
         self.lead_ps += wanted_ps.saturating_sub(self.ps());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACE_PS: u64 = 2000;
+
+    /// A vCPU that has worked at a pace of 2 ns, as the model has said at two sync points.
+    fn worker() -> Estimate {
+        let mut estimate = Estimate::new();
+        for sequence in 1..=2 {
+            work(&mut estimate, 2 * MEASURED, sequence);
+        }
+        assert_eq!(estimate.pace_ps(), PACE_PS);
+        estimate
+    }
+
+    /// It executes so many instructions, and the model answers to the sync point behind them.
+    fn work(estimate: &mut Estimate, instructions: u64, sequence: u64) {
+        let ps = estimate.known_ps + instructions * PACE_PS;
+        estimate.execute(instructions, false);
+        estimate.sync(sequence);
+        estimate.synced(sequence, ps);
+    }
+
+    #[test]
+    fn a_loop_that_waits_says_nothing_of_the_pace_of_work() {
+        let mut estimate = worker();
+        let begins_ps = estimate.ps();
+        for _ in 0..MEASURED {
+            estimate.execute(4, true);
+        }
+        // The four instructions take no time beside the PAUSE.
+        let ps = begins_ps + MEASURED * PAUSE_PS;
+        estimate.sync(3);
+        estimate.synced(3, ps);
+        assert_eq!((estimate.pace_ps(), estimate.ps()), (PACE_PS, ps));
+        estimate.execute(1000, false);
+        assert_eq!(estimate.ps(), ps + 1000 * PACE_PS);
+    }
+
+    #[test]
+    fn what_fills_the_reorder_buffer_at_once_is_no_pace() {
+        let mut estimate = worker();
+        let ps = estimate.ps();
+        estimate.answered(ps);
+        // 512 instructions, six a cycle at 4 GHz; from there on each waits for the one before.
+        estimate.execute(512, false);
+        estimate.sync(3);
+        estimate.synced(3, ps + 512 * 42);
+        work(&mut estimate, 2 * MEASURED, 4);
+        work(&mut estimate, 2 * MEASURED, 5);
+        assert_eq!(estimate.pace_ps(), PACE_PS);
+    }
+
+    #[test]
+    fn an_answer_to_what_was_before_a_halt_is_no_pace_of_what_is_behind_it() {
+        let mut estimate = worker();
+        estimate.execute(MEASURED, false);
+        estimate.sync(3);
+        let ps = estimate.ps();
+        // It halts, by the estimate for a millisecond, and the answer is of before.
+        estimate.stand_until(ps + 1_000_000_000);
+        estimate.synced(3, ps);
+        estimate.execute(2 * MEASURED, false);
+        estimate.sync(4);
+        // In truth it was woken at once.
+        estimate.synced(4, ps + 2 * MEASURED * PACE_PS);
+        work(&mut estimate, 2 * MEASURED, 5);
+        assert_eq!(estimate.pace_ps(), PACE_PS);
     }
 }

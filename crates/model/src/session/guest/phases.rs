@@ -46,9 +46,10 @@ impl<S: RecordSource> Guest<S> {
                     }
                     machine.forget_translations(index, forget);
                 }
-                Record::Device { service_ps } => {
+                Record::Device { service_ps, alone } => {
                     self.check_time(service_ps)?;
                     self.windows().served(Time::from_ps(service_ps));
+                    self.windows().tell_service(Time::from_ps(service_ps), alone);
                 }
                 Record::Sample { phase, position, keep, idle_ps } => {
                     self.check_time(idle_ps)?;
