@@ -113,7 +113,7 @@ MODES = (
         own_cache=True,
         prepared=CHECKPOINT,
     ),
-    # Runs in which Linux reclaims memory differ in their figures (DEVIATIONS, GST-18).
+    # Runs with a disk differ from date to date (DEVIATIONS, GST-18).
     replace(
         _guest("swap", *SWAPS, "--detail", "off", program=HOARDER),
         exact=("stdout",),

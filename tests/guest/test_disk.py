@@ -171,6 +171,18 @@ def test_a_write_is_done_when_the_drives_buffer_has_it(read: Ran) -> None:
     assert told["write_latency"]["mean"] < written / PAGES < told["write_latency"]["mean"] + 10_000
 
 
+def test_runs_of_one_date_are_the_same_to_the_bit(programs: Path, tmp_path: Path, database: Path) -> None:
+    """Linux swaps pages out, and a file system has dates in it."""
+    options = [*OPTIONS, "--disk", "64M", "--disk-from", str(database), "--date", "2026-11-25T04:30:00Z"]
+    told = []
+    for _ in range(2):
+        ran = Cxlab(tmp_path, "marker").run(str(programs / "swap_in"), str(PAGES), str(MORE), options=options)
+        assert ran.status == 0, ran.stderr
+        told.append((ran.stdout, (ran.out / "statistics.json").read_bytes()))
+    assert told[0] == told[1]
+    assert json.loads((ran.out / "config.json").read_bytes())["date"] == "2026-11-25T04:30:00Z"
+
+
 def test_swap_and_files_share_the_drive_and_the_caller_owns_the_files(tmp_path: Path, database: Path) -> None:
     ran = Cxlab(tmp_path).sh(
         "cut -d' ' -f1 /proc/swaps | tail -1; grep /srv/data /proc/mounts | cut -d' ' -f1,3; cd /srv/data;"

@@ -12,6 +12,7 @@ from cxlab.run.options import (
     checks,
     confinement,
     cxl,
+    date,
     detail,
     disk,
     environment,
@@ -40,6 +41,7 @@ SECTIONS: dict[str, tuple[Option[Any], ...]] = {
         processors.CPUS,
         processors.SKEW,
         boot.OPTION,
+        date.OPTION,
     ),
     "CXL devices": (
         cxl.CXL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -49,6 +50,8 @@ class Request:
     topology: Topology = field(default_factory=Topology)
     #: what the guest has on the drive; None: it has no disk
     disk: Content | None = None
+    #: the guest's when the run begins [s since 1970]
+    date: int = field(default_factory=lambda: int(time.time()))
     #: the run is ended after this much of the host's time [s]; None: there is no limit
     timeout_seconds: float | None = None
     #: the guest begins where Linux is up, in a state that was saved before

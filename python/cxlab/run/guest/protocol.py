@@ -113,8 +113,8 @@ class SetUp:
     keep: bool
     #: the program is a placement controller
     steers: bool
-    #: the host's [s since 1970]
-    date: float
+    #: the guest's when the run begins [s since 1970]
+    date: int
     #: of options
     settings: Mapping[str, Any] = field(default_factory=dict)
     #: the machine stands still at the text that detail would begin with
@@ -156,7 +156,7 @@ def run_file(program: Program, stdin: Input, set_up: SetUp) -> bytes:
         "swap": set_up.disk.swap,
         "files": None if set_up.disk.files is None else _mounted(*set_up.disk.files),
         "terminal": None if set_up.terminal is None else _size(set_up.terminal),
-        "date": int(set_up.date),
+        "date": set_up.date,
         "checkpoint": set_up.checkpoint,
         **set_up.settings,
     }

@@ -164,7 +164,7 @@ def _run_file(request: Request) -> bytes:
         terminal=None,
         keep=False,
         steers=False,
-        date=time.time(),
+        date=request.date,
         settings=request.effect.guest,
         checkpoint=True,
     )

@@ -217,7 +217,7 @@ class Processes:
             terminal=terminal,
             keep=request.keep is not None,
             steers=request.steering is not None,
-            date=time.time(),
+            date=request.date,
             settings=request.effect.guest,
         )
         self.run_file.write(guest.run_file(request.program, stdin, set_up))

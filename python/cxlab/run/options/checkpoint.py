@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cxlab.run.errors import BadRequest
-from cxlab.run.options import boot, bounds, cxl, disk, environment, poison, sampling, tiering
+from cxlab.run.options import boot, bounds, cxl, date, disk, environment, poison, sampling, tiering
 from cxlab.run.options.option import Given, Option
 
 FROM: Option[str | None] = Option(
@@ -28,6 +28,7 @@ DECIDED: tuple[Option[Any], ...] = (
     tiering.OPTION,
     *disk.OPTIONS,
     boot.OPTION,
+    date.OPTION,
     bounds.FROM_OUTPUT,
     bounds.FROM_SYMBOL,
     bounds.TO_SYMBOL,

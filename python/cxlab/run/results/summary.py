@@ -14,6 +14,7 @@ from typing import Any
 from cxlab import model
 from cxlab.run.guest import protocol as guest
 from cxlab.run.interruption import Interrupted
+from cxlab.run.options import date
 from cxlab.run.request import Outcome, Request
 from cxlab.run.results import inputs
 
@@ -59,6 +60,7 @@ def config(request: Request, qemu_version: str) -> dict[str, Any]:
         "cpus": request.cpus,
         **_disk(request),
         "persistent": _persistent(request),
+        "date": None if request.checkpoint else date.text_of(request.date),
         "detail": request.detail,
         "checkpoint": None if request.checkpoint is None else request.checkpoint.name,
         **request.effect.config,
