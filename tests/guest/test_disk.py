@@ -68,7 +68,8 @@ def test_a_page_comes_back_after_a_read_of_the_drive(ran: Ran) -> None:
 
 def test_requests_of_several_threads_are_under_way_together(ran: Ran) -> None:
     alone, together, *_ = figures(ran)
-    assert together < alone / 2
+    # A quarter, and what four threads on one processor wait for each other.
+    assert together < 0.6 * alone
 
 
 def test_a_program_computes_while_its_pages_come(ran: Ran) -> None:

@@ -60,6 +60,8 @@ def prepare(page: Path, folder: Path) -> None:
     for name in PROGRAMS.get(page.stem, ()):
         source = ROOT / "tests" / "programs" / "begin.c"
         subprocess.run(["gcc", f"-I{artefacts.INCLUDE}", "-O2", "-o", folder / name, source], check=True)
+    if page.stem == "run-your-program":
+        (folder / "database").mkdir()
     if page.stem in TOML:
         [text, *_] = re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
         (folder / TOML[page.stem]).write_text(text)

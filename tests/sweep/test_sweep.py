@@ -21,6 +21,8 @@ from .conftest import TINY, Write, cxlab, files, gone, start
 
 TRACES = Path(__file__).resolve().parents[1] / "golden" / "traces"
 KILLS = 12
+#: Four columns of a hundred seeds.
+ALL_RUNS = 400
 #: Runs that a sweep may finish before a kill, and the longest wait after the last of them [s].
 MOST_RUNS, LONGEST = 25, 0.15
 
@@ -50,7 +52,10 @@ def test_killed_at_random_it_ends_with_the_bytes_of_an_undisturbed_one(write: Wr
             # No run that was finished is executed again.
             assert all(now[name] == stat for name, stat in finished.items())
             finished = now
-    assert 0 < len(finished) < 400, "the kills came before the first run's end, or after the last one's"
+        # A fast host is far on; the next kill is to come before the end.
+        if len(finished) > ALL_RUNS / 2:
+            break
+    assert 0 < len(finished) < ALL_RUNS, "the kills came before the first run's end, or after the last one's"
     assert cxlab("sweep", sweep, "--out", disturbed, folder=tmp_path).returncode == 0
     assert all((disturbed / "runs" / name).stat().st_ino == inode for name, (inode, _) in finished.items())
     # One process in place of many: another order of the runs' ends.

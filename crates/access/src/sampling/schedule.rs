@@ -112,6 +112,8 @@ fn mixed(seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn a_period_that_draws_has_one_window_anywhere_in_it() {
         let schedule = Schedule::new(10, 30, 100, 7).unwrap().drawing();
@@ -136,8 +138,6 @@ mod tests {
         let whole = Schedule::new(10, 0, 10, 7).unwrap().drawing();
         assert!((0..100).all(|position| whole.at(position).0 == Phase::Measured));
     }
-
-    use super::*;
 
     #[test]
     fn windows_come_once_in_each_period_with_what_warms_them_up_ahead() {

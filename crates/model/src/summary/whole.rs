@@ -53,9 +53,7 @@ impl Whole {
             _ => self.of_several_told_by(sample),
         }
     }
-}
 
-impl Whole {
     /// Summary of [`Whole::told_by`]. Instructions for each cycle of several cores are those of the sample. While nothing is
     /// timed, threads spin for a shorter time, because who has a lock does not wait for its lines.
     pub fn summary_told_by(&self, sample: &Window, spec: &MachineSpec) -> Summary {
