@@ -22,12 +22,13 @@ use std::thread;
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat, readlinkat};
-use nix::mount::{MsFlags, mount};
+use nix::mount::MsFlags;
 use nix::sys::stat::Mode;
 
 use crate::detached::{Detached, c_path};
-use crate::error::{Doing, Error, Result};
+use crate::error::{Doing, Result};
 use crate::fuse::{self, Asked, MOST_ASKED, Named, Question};
+use crate::tree;
 
 /// Names and attributes are kept (CACHE_META and CACHE_LOOSE of fs/9p/v9fs.h), pages are not: they are kept once, above.
 const NINEP: [(&std::ffi::CStr, &std::ffi::CStr); 5] =
@@ -79,8 +80,7 @@ pub fn serve(place: &Path) -> Result<Arc<Mutex<HostFiles>>> {
         "fd={},rootmode=40755,user_id=0,group_id=0,default_permissions,allow_other,max_read=1048576",
         device.as_raw_fd()
     );
-    mount(Some("host"), place, Some("fuse"), MsFlags::MS_RDONLY, Some(options.as_str()))
-        .map_err(|errno| Error::Mount { what: "host".to_owned(), target: place.display().to_string(), errno })?;
+    tree::mount_new("host", place, "fuse", MsFlags::MS_RDONLY, &options)?;
     let served = Arc::clone(&files);
     thread::spawn(move || answer_all(device, &served));
     Ok(files)

@@ -13,12 +13,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use nix::mount::{MsFlags, mount};
+use nix::mount::MsFlags;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::{Gid, Uid, chown};
 
-use crate::error::{Doing, Error, Result};
+use crate::error::{Doing, Result};
 use crate::port;
+use crate::tree;
 
 const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
 /// Folder of ports by name, which udev makes elsewhere. The guest has no udev.
@@ -38,12 +39,7 @@ pub fn allow(uid: u32, gid: u32) -> Result<()> {
     for attribute in fs::read_dir(WEIGHTS).doing(|| format!("listing {WEIGHTS}"))? {
         give(&attribute.doing(|| format!("listing {WEIGHTS}"))?.path())?;
     }
-    let (what, none) = ("tmpfs", None::<&str>);
-    mount(Some(what), RUN, Some(what), MsFlags::empty(), none).map_err(|errno| Error::Mount {
-        what: what.to_owned(),
-        target: RUN.to_owned(),
-        errno,
-    })?;
+    tree::mount_new("tmpfs", Path::new(RUN), "tmpfs", MsFlags::empty(), "")?;
     give(Path::new(RUN))?;
     fs::write(RCU_EXPEDITED, "1").doing(|| format!("writing {RCU_EXPEDITED}"))?;
     // The lowest real-time priority, for what init starts.

@@ -6,11 +6,13 @@
 //! kernel/sched/debug.c.
 
 use std::fs;
+use std::path::Path;
 
-use nix::mount::{MsFlags, mount};
+use nix::mount::MsFlags;
 use serde::Deserialize;
 
-use crate::error::{Doing, Error, Result};
+use crate::error::{Doing, Result};
+use crate::tree;
 
 /// MAX_SCAN_WINDOW of kernel/sched/fair.c `[MB/s]`.
 const MOST_SCANNED: u32 = 2560;
@@ -27,11 +29,7 @@ pub struct Tiering {
 
 impl Tiering {
     pub fn start(self) -> Result<()> {
-        mount(Some("debug"), DEBUG, Some("debugfs"), MsFlags::empty(), None::<&str>).map_err(|errno| Error::Mount {
-            what: "debugfs".to_owned(),
-            target: DEBUG.to_owned(),
-            errno,
-        })?;
+        tree::mount_new("debugfs", Path::new(DEBUG), "debugfs", MsFlags::empty(), "")?;
         let period = self.scan_period_ms.to_string();
         for name in ["scan_delay_ms", "scan_period_min_ms", "scan_period_max_ms"] {
             write(&format!("{DEBUG}/sched/numa_balancing/{name}"), &period)?;

@@ -19,6 +19,7 @@ from cxlab.cli.sections import Sectioned
 from cxlab.error import Code, InputError
 from cxlab.file_format import Format
 from cxlab.output import console, facts, say, table, write_json
+from cxlab.run.errors import BadRequest
 from cxlab.run.host import supervisor
 from cxlab.run.host.progress import Goal, Progress
 from cxlab.run.interruption import Interrupted, Interruption
@@ -255,6 +256,12 @@ def _on_disk(given: Given, workload: Workload, ready: prepared.Prepared) -> Give
     """The options of a run whose workload has its data on the machine's drive."""
     if workload.document.disk is None:
         return given
+    for option in (disk.DISK_AT, disk.DISK_FROM):
+        if given.is_set(option):
+            raise BadRequest(
+                f"{option.flag}: {workload.name} has its own data on its disk, at {disk.DISK_AT.default}. "
+                f"Leave {option.flag} out"
+            )
     decided = {
         disk.DISK.key: given[disk.DISK] or workload.document.disk,
         disk.DISK_AT.key: disk.DISK_AT.default,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from cxlab.run.guest import protocol as guest
 from cxlab.run.guest.checkpoint import Checkpoint
 from cxlab.run.interruption import Interrupted
 from cxlab.run.machine import Machine
+from cxlab.run.options import date
 from cxlab.run.options.bounds import Bounds
 from cxlab.run.options.disk import Content
 from cxlab.run.options.option import Effect
@@ -51,7 +51,7 @@ class Request:
     #: what the guest has on the drive; None: it has no disk
     disk: Content | None = None
     #: the guest's when the run begins [s since 1970]
-    date: int = field(default_factory=lambda: int(time.time()))
+    date: int = field(default_factory=date.now)
     #: the run is ended after this much of the host's time [s]; None: there is no limit
     timeout_seconds: float | None = None
     #: the guest begins where Linux is up, in a state that was saved before

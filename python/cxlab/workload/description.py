@@ -180,14 +180,13 @@ def load(folder: Path) -> Workload:
     return workload
 
 
-def _faults_of_disk(document: Document) -> list[tuple[str, str, str]]:
-    assert document.disk is not None
-    if document.data is None:
+def _faults_of_disk(size: str, data: str | None) -> list[tuple[str, str, str]]:
+    if data is None:
         return [("disk", "there is no data for it", "a file in `data`, or no disk")]
     try:
-        parse_bytes(document.disk)
+        parse_bytes(size)
     except BadRequest:
-        return [("disk", document.disk, "a size, as 512M or 2G")]
+        return [("disk", size, "a size, as 512M or 2G")]
     return []
 
 
@@ -220,7 +219,7 @@ def _faults(workload: Workload) -> list[tuple[str, str, str]]:
     elif document.cpus < 1:
         faults.append(("cpus", str(document.cpus), "1 or more"))
     if document.disk is not None:
-        faults += _faults_of_disk(document)
+        faults += _faults_of_disk(document.disk, document.data)
     keys: set[str] | None = None
     for name, size in document.sizes.items():
         keys = set(size.values) if keys is None else keys

@@ -9,12 +9,10 @@ pub struct Schedule {
     detail: u64,
     warm: u64,
     every: u64,
-    /// where the first window begins, below `every`
-    offset: u64,
-    /// draws the offset, and which windows are kept
+    /// where the first window begins, below `every`; `None`: each period draws where its window begins
+    offset: Option<u64>,
+    /// draws where windows begin, and which windows are kept
     seed: u64,
-    /// each period draws where its window begins; else all have the same offset
-    draws: bool,
     /// windows at most, an even number; `None` where there may be any number
     pub(super) most: Option<u64>,
 }
@@ -28,7 +26,7 @@ impl Schedule {
                  up it is no longer than what it stands for"
             ));
         }
-        Ok(Schedule { detail, warm, every, offset: mixed(seed) % every, seed, draws: false, most: None })
+        Ok(Schedule { detail, warm, every, offset: Some(mixed(seed) % every), seed, most: None })
     }
 
     /// Windows of `detail` instructions, one behind the other until there are `most`, then ever farther apart, with up to
@@ -39,14 +37,14 @@ impl Schedule {
                 "detail={detail}, most={most}: a window has one instruction or more, and there is an even number of them"
             ));
         }
-        Ok(Schedule { detail, warm, every: detail, offset: 0, seed, draws: false, most: Some(most) })
+        Ok(Schedule { detail, warm, every: detail, offset: Some(0), seed, most: Some(most) })
     }
 
     /// A schedule of which each period draws anew where its window begins. If the length of a period follows what windows
     /// have measured, windows at equal distances would all lie where that has the same error.
     #[must_use]
     pub fn drawing(self) -> Schedule {
-        Schedule { draws: true, ..self }
+        Schedule { offset: None, ..self }
     }
 
     /// Positions between the beginnings of two periods.
@@ -79,7 +77,7 @@ impl Schedule {
     /// The windows lie twice as far apart: which of those so far are kept.
     pub(super) fn thin(&mut self) -> Keep {
         let odd = mixed(self.seed.wrapping_add(self.every)) & 1 == 1;
-        self.offset += if odd { self.every } else { 0 };
+        self.offset = self.offset.map(|offset| if odd { offset + self.every } else { offset });
         self.every *= 2;
         if odd { Keep::Odd } else { Keep::Even }
     }
@@ -87,10 +85,8 @@ impl Schedule {
     /// The phase at an instruction of the region, and how many instructions of it are left.
     #[must_use]
     pub fn at(&self, position: u64) -> (Phase, u64) {
-        if self.draws {
-            return self.at_drawn(position);
-        }
-        let since = (position + self.every - self.offset) % self.every;
+        let Some(offset) = self.offset else { return self.at_drawn(position) };
+        let since = (position + self.every - offset) % self.every;
         let warming = self.every - self.warm.min(self.every - self.detail);
         if since < self.detail {
             (Phase::Measured, self.detail - since)
@@ -155,7 +151,7 @@ mod tests {
 
     #[test]
     fn seeds_spread_the_first_window_over_the_period() {
-        let offsets = (0..1000).map(|seed| Schedule::new(1, 0, 1000, seed).unwrap().offset);
+        let offsets = (0..1000).map(|seed| Schedule::new(1, 0, 1000, seed).unwrap().offset.unwrap());
         let mean = offsets.sum::<u64>() as f64 / 1000.0;
         // The mean of 1000 uniform draws has a standard deviation of 1000 / sqrt(12 x 1000) = 9.
         assert!((mean - 500.0).abs() < 30.0, "{mean}");

@@ -71,9 +71,10 @@ pub struct Estimate {
     lead_ps: u64,
     /// answers of its own that were put off, one after the other
     put_off: u32,
-    /// an earlier answer, and where it is of: what the pace is measured from. The first is of a core that has committed
-    /// all, the second of one whose reorder buffer is full since then
+    /// An earlier answer, from which the pace is measured: a time of the model `[ps]`, and the place where the vCPU was
+    /// then. There the core had committed all.
     drained: Option<(u64, Place)>,
+    /// An earlier answer about a place where the reorder buffer has been full since the core last committed all.
     filled: Option<(u64, Place)>,
     /// where all was committed last, or where it stood for a time that is an estimate
     drained_at: Place,

@@ -19,14 +19,16 @@ import socket
 import struct
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from cxlab.run.errors import BadRequest
+from cxlab.run.guest import protocol as guest
 from cxlab.run.options.disk import Content, Files
 from cxlab.run.size import MIB, format_bytes
 
+#: Linux's name of the disk.
+DISK = "/dev/vda"
 PAGE = 4096
 SECTOR = 512
 #: Behind the 1024 bytes that belong to a boot loader.
@@ -80,23 +82,30 @@ class Layout:
     """Where on the disk what is."""
 
     swap: Part | None
-    files: Part | None
+    #: where the file system is, and what it has
+    files: tuple[Part, Files] | None
 
     @classmethod
     def of(cls, content: Content) -> Layout:
         """The whole disk for one of the two, partitions for both."""
-        sizes = [(SWAP_KIND, content.swap_bytes), (FILES_KIND, content.files and content.files.size)]
-        wanted = [(kind, size) for kind, size in sizes if size]
-        parts, at = {}, 0 if len(wanted) == 1 else ALIGNMENT
-        for number, (kind, size) in enumerate(wanted, start=1):
-            device = "/dev/vda" if len(wanted) == 1 else f"/dev/vda{number}"
-            parts[kind] = Part(device, at, size, kind)
-            at += -(-size // ALIGNMENT) * ALIGNMENT
-        return cls(parts.get(SWAP_KIND), parts.get(FILES_KIND))
+        swap, files = content.swap_bytes, content.files
+        if files is None:
+            return cls(None if swap is None else Part(DISK, 0, swap, SWAP_KIND), None)
+        if swap is None:
+            return cls(None, (Part(DISK, 0, files.size, FILES_KIND), files))
+        behind = ALIGNMENT + -(-swap // ALIGNMENT) * ALIGNMENT
+        first = Part(f"{DISK}1", ALIGNMENT, swap, SWAP_KIND)
+        return cls(first, (Part(f"{DISK}2", behind, files.size, FILES_KIND), files))
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> list[Part]:
         """Those that there are, in order."""
-        return (part for part in (self.swap, self.files) if part is not None)
+        return [part for part in (self.swap, self.files and self.files[0]) if part is not None]
+
+    def for_guest(self) -> guest.Disk:
+        """Tell init where on the disk it finds what."""
+        swap = None if self.swap is None else self.swap.device
+        files = None if self.files is None else (self.files[0].device, self.files[1].at)
+        return guest.Disk(swap, files)
 
     @property
     def size(self) -> int:
@@ -128,15 +137,15 @@ class Disk:
             BadRequest: no file system can be made.
 
         """
-        self.layout = Layout.of(content)
+        self.layout = layout = Layout.of(content)
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # closed by `__exit__`
         try:
-            self._file.truncate(self.layout.size)
-            self._write(0, self.layout.table() or b"")
-            if self.layout.swap is not None:
-                self._make_swap(self.layout.swap)
-            if content.files is not None and self.layout.files is not None:
-                _make_files(self._file.fileno(), content.files, self.layout.files)
+            self._file.truncate(layout.size)
+            self._write(0, layout.table() or b"")
+            if layout.swap is not None:
+                self._make_swap(layout.swap)
+            if layout.files is not None:
+                _make_files(self._file.fileno(), *layout.files)
         except BaseException:
             self._file.close()
             raise
@@ -162,7 +171,7 @@ class Disk:
         self._file.close()
 
 
-def _make_files(descriptor: int, files: Files, part: Part) -> None:
+def _make_files(descriptor: int, part: Part, files: Files) -> None:
     """Make an ext4 whose root is the caller's, with a copy of the folder that was asked for."""
     program = shutil.which(MKE2FS, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if program is None:

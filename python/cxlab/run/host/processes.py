@@ -213,7 +213,7 @@ class Processes:
             return room.reads_memory(self.run_file)
         set_up = guest.SetUp(
             regions=request.topology.plan(),
-            disk=self._on_disk(),
+            disk=guest.Disk() if self.disk is None else self.disk.layout.for_guest(),
             terminal=terminal,
             keep=request.keep is not None,
             steers=request.steering is not None,
@@ -223,16 +223,6 @@ class Processes:
         self.run_file.write(guest.run_file(request.program, stdin, set_up))
         self.run_file.flush()
         return room.reads_memory(self.run_file)
-
-    def _on_disk(self) -> guest.Disk:
-        """Tell init where on the disk it finds what."""
-        if self.disk is None:
-            return guest.Disk()
-        swap, files, asked = self.disk.layout.swap, self.disk.layout.files, self.request.disk
-        mounted = (
-            None if files is None or asked is None or asked.files is None else (files.device, asked.files.at)
-        )
-        return guest.Disk(None if swap is None else swap.device, mounted)
 
     def _prepare_ring(self, room: Room, stdin: guest.Input) -> qemu.Plugin | None:
         """The plugin is loaded whenever it is there (it is the guest's clock); with detail it must be."""

@@ -19,6 +19,11 @@ OPTION: Option[str | None] = Option(
 )
 
 
+def now() -> int:
+    """Return the host's date [s since 1970]."""
+    return int(time.time())
+
+
 def seconds(given: Given) -> int:
     """The date [s since 1970].
 
@@ -28,7 +33,7 @@ def seconds(given: Given) -> int:
     """
     text = given[OPTION]
     if text is None:
-        return int(time.time())
+        return now()
     try:
         date = datetime.strptime(text, FORM).replace(tzinfo=UTC)
     except ValueError:

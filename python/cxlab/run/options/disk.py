@@ -67,11 +67,6 @@ class Content:
     swap_bytes: int | None
     files: Files | None
 
-    @property
-    def size(self) -> int:
-        """Bytes of both."""
-        return (self.swap_bytes or 0) + (0 if self.files is None else self.files.size)
-
 
 def content(given: Given, machine: Machine) -> Content | None:
     """Return the content of the drive; None: the guest has no disk.
