@@ -8,6 +8,7 @@
 //!   credits   back-pressure: a FIFO of waiters, each woken once
 //!   slots     entries whose return may be known ahead, and a queue of waiters
 //!   turns     a queue of waiters that serves its sources in turn
+//!   host_cache hints to the caches of the computer that simulates
 //!   slab      rows that live while a transaction does, addressed by index
 //!   statistic declared once beside its field: name, unit, description
 //!   random    named streams of random numbers from one seed
@@ -17,6 +18,7 @@
 
 pub mod credits;
 pub mod event;
+pub mod host_cache;
 pub mod order;
 pub mod quantity;
 pub mod random;

@@ -19,6 +19,7 @@ mod address_map;
 mod agent;
 mod answer;
 mod at_memory;
+mod copies;
 mod cores;
 mod filter;
 mod from_core;

@@ -89,6 +89,12 @@ impl Private {
         true
     }
 
+    /// The line that probably leaves L2 when this one comes.
+    #[inline]
+    pub fn likely_victim(&self, line: Hpa) -> Option<Hpa> {
+        self.l2.likely_victim(self.sets(line).1)
+    }
+
     /// A line has come from beyond: what has to leave for it.
     pub fn fill(&mut self, line: Hpa, state: LineState, by: Reference) -> Option<Victim> {
         let victim = self.fill_l2(line, state, by);

@@ -37,6 +37,12 @@ impl Slices {
         (u64::from(slice.0) * self.sets + (line.line_number() & (self.sets - 1))) as usize
     }
 
+    /// Lets the host fetch the set of a line that will be looked up soon.
+    #[inline]
+    pub fn expect(&self, slice: SliceId, line: Hpa) {
+        self.tags.expect(self.set(slice, line));
+    }
+
     /// Returns whether the slice has the line. The line becomes the one that was used last.
     #[inline]
     pub fn touch(&mut self, slice: SliceId, line: Hpa, by: Reference) -> bool {

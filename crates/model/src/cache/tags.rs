@@ -3,6 +3,8 @@
 //! A set is a row of ways. A row of 12 to 16 entries is two lines of the host's cache. The owner of the tags says
 //! which set a line belongs to. A core's caches index with the low bits, the LLC by slice and low bits.
 
+use cxlab_kernel::host_cache;
+
 use super::entry::{Entry, LineState, Victim};
 use super::reference::Reference;
 use super::replacement::{Policy, Replacement};
@@ -38,6 +40,19 @@ impl Tags {
         let way = row.iter().position(|entry| entry.holds(line))?;
         let way = policy.used(set, row, way, by);
         Some(&mut row[way])
+    }
+
+    /// Lets the host fetch a set that will be looked at soon.
+    #[inline]
+    pub(super) fn expect(&self, set: usize) {
+        let start = set * self.ways;
+        host_cache::fetch(&self.rows[start..start + self.ways]);
+    }
+
+    /// The line that probably leaves the set next: it is right for LRU, and a guess for the other policies.
+    #[inline]
+    pub(super) fn likely_victim(&self, set: usize) -> Option<Hpa> {
+        self.rows[set * self.ways + self.ways - 1].line()
     }
 
     /// The line's entry if it is here, to read.

@@ -112,6 +112,7 @@ impl Core {
                 self.post_combined(combined, None, at, uncore)?;
             }
             self.misses.await_line(line, Awaited { waiters, store, buffer: Some(at) });
+            self.expect_victim(line, uncore);
             let op = if store { Op::Own } else { op };
             let leaves = self.misses.superqueue.take(at);
             let key = uncore.request(Want { by, line, op, born, translated: known }, leaves)?;
@@ -121,6 +122,14 @@ impl Core {
             self.read_ahead(line, hit, at, uncore)?;
         }
         Ok(ready)
+    }
+
+    /// L2 will probably give up a line when `line` comes.
+    #[inline]
+    pub(super) fn expect_victim<U: Uncore>(&self, line: Hpa, uncore: &U) {
+        if let Some(victim) = self.caches.likely_victim(line) {
+            uncore.expect(victim);
+        }
     }
 
     /// Lets a new request wait if it has found no entry of the superqueue.

@@ -11,84 +11,97 @@
 
 use cxlab_kernel::Time;
 
-use super::{PortSpec, PortsSpec};
+use super::PortsSpec;
 use crate::feed::Class;
 
-/// Cycles kept: more than the distance between the oldest and the youngest ready instruction of a window.
-const CYCLES: usize = 4096;
+/// Cycles of a chunk: a word has a bit for each.
+const CHUNK: u64 = u64::BITS as u64;
+/// Chunks kept. Their cycles are more than the distance between the oldest and the youngest ready instruction of a
+/// window.
+const CHUNKS: usize = 64;
+const CYCLES: usize = CHUNKS * CHUNK as usize;
 
-/// Operations that begin in a cycle.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    /// number of the cycle
-    cycle: u64,
-    begun: u32,
-    /// if all its ports are taken: cycles from here to the first that may have a free port
-    ahead: u32,
-}
-
-impl Slot {
-    fn of(cycle: u64) -> Slot {
-        Slot { cycle, begun: 0, ahead: 1 }
-    }
+/// The cycles of a chunk in which all ports are taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Chunk {
+    /// number of the chunk since the beginning
+    number: u64,
+    /// a bit for each cycle
+    full: u64,
 }
 
 /// The ports of one kind of operation.
 #[derive(Clone, Debug)]
 struct Ports {
-    slots: Box<[Slot; CYCLES]>,
-    width: u32,
+    chunks: Box<[Chunk; CHUNKS]>,
+    /// operations that begin in each cycle
+    begun: Box<[u8; CYCLES]>,
+    width: u8,
     /// cycles for which an operation keeps its port
     busy: u64,
 }
 
 impl Ports {
-    fn new(spec: &PortSpec) -> Ports {
-        Ports { slots: Box::new([Slot::of(0); CYCLES]), width: u32::from(*spec.count), busy: spec.busy.0 }
+    fn new(width: u8, busy: u64) -> Ports {
+        Ports { chunks: Box::new([Chunk::default(); CHUNKS]), begun: Box::new([0; CYCLES]), width, busy }
     }
 
+    /// The place of the chunk of a cycle. `None` if a later chunk has its place: a cycle that was forgotten had room,
+    /// because it is far in the past.
     #[inline]
-    fn slot(&mut self, cycle: u64) -> &mut Slot {
-        &mut self.slots[cycle as usize % CYCLES]
+    fn chunk(&mut self, cycle: u64) -> Option<usize> {
+        let number = cycle / CHUNK;
+        let place = number as usize % CHUNKS;
+        let kept = self.chunks[place].number;
+        if kept != number {
+            if kept > number {
+                return None;
+            }
+            self.clear(place, number);
+        }
+        Some(place)
+    }
+
+    #[inline(never)]
+    fn clear(&mut self, place: usize, number: u64) {
+        self.chunks[place] = Chunk { number, full: 0 };
+        self.begun[place * CHUNK as usize..][..CHUNK as usize].fill(0);
     }
 
     /// Takes a port in `first`, or in the first later cycle with a free port.
     #[inline]
     fn begin(&mut self, first: u64) -> u64 {
-        let width = self.width;
-        let slot = self.slot(first);
-        if slot.cycle == first {
-            if slot.begun >= width {
-                return self.begin_later(first);
-            }
-            slot.begun += 1;
-        } else if slot.cycle < first {
-            // A cycle that was forgotten had room, because it is far in the past.
-            *slot = Slot { begun: 1, ..Slot::of(first) };
+        let Some(place) = self.chunk(first) else { return first };
+        if self.chunks[place].full >> (first % CHUNK) & 1 != 0 {
+            return self.begin_later(first);
         }
+        self.take(place, first);
         first
+    }
+
+    /// Takes a port of a cycle that has one.
+    #[inline]
+    fn take(&mut self, place: usize, cycle: u64) {
+        let begun = &mut self.begun[cycle as usize % CYCLES];
+        *begun += 1;
+        if *begun == self.width {
+            self.chunks[place].full |= 1 << (cycle % CHUNK);
+        }
     }
 
     /// Takes a port in a later cycle, where all ports of `first` are taken.
     #[inline(never)]
     fn begin_later(&mut self, first: u64) -> u64 {
-        let (mut cycle, width) = (first, self.width);
+        let mut cycle = first;
         loop {
-            cycle += u64::from(self.slot(cycle).ahead);
-            let slot = self.slot(cycle);
-            if slot.cycle < cycle {
-                *slot = Slot::of(cycle);
-            } else if slot.cycle > cycle {
-                break;
+            let Some(place) = self.chunk(cycle) else { return cycle };
+            let ahead = u64::from((!self.chunks[place].full >> (cycle % CHUNK)).trailing_zeros());
+            if ahead < CHUNK {
+                self.take(place, cycle + ahead);
+                return cycle + ahead;
             }
-            if slot.begun < width {
-                slot.begun += 1;
-                break;
-            }
+            cycle = (cycle / CHUNK + 1) * CHUNK;
         }
-        // The next search from `first` skips the cycles that are full.
-        self.slot(first).ahead = (cycle - first) as u32;
-        cycle
     }
 
     /// Takes the following cycles of a port for as long as an operation keeps it.
@@ -155,7 +168,12 @@ impl ExecutionPorts {
             &spec.float_divide,
         ];
         let inverse = u64::MAX / period.as_ps() + 1;
-        ExecutionPorts { ports: specs.map(Ports::new), of_class: Class::ALL.map(kind_of), period, inverse }
+        ExecutionPorts {
+            ports: specs.map(|spec| Ports::new(*spec.count, spec.busy.0)),
+            of_class: Class::ALL.map(kind_of),
+            period,
+            inverse,
+        }
     }
 
     /// When a load that is ready at `ready` begins.
@@ -197,20 +215,16 @@ mod tests {
 
     use super::*;
 
-    fn ports(width: u32, busy: u64) -> Ports {
-        Ports { slots: Box::new([Slot::of(0); CYCLES]), width, busy }
-    }
-
     #[test]
     fn so_many_begin_in_each_cycle_from_the_first_on() {
-        let mut two = ports(2, 1);
+        let mut two = Ports::new(2, 1);
         assert_eq!([0, 0, 0, 0, 0].map(|ready| two.begin(ready)), [0, 0, 1, 1, 2]);
         assert_eq!([1, 2, 2, 9].map(|ready| two.begin(ready)), [2, 3, 3, 9]);
     }
 
     #[test]
     fn an_operation_begins_in_the_first_cycle_that_has_a_port() {
-        let (mut three, mut begun, mut chance) = (ports(3, 1), vec![0; 4 * CYCLES], Stream::new(1, "ports"));
+        let (mut three, mut begun, mut chance) = (Ports::new(3, 1), vec![0; 4 * CYCLES], Stream::new(1, "ports"));
         for turn in 0..30_000u64 {
             // Ready times as in a window: near each other, and growing.
             let ready = turn / 4 + chance.below(200);

@@ -63,6 +63,7 @@ impl Core {
                 self.stats.prefetches_refused.increment();
                 return Ok(lines.left() + 1);
             }
+            self.expect_victim(line, uncore);
             let by = Reference::of_core(self.id, ReferenceKind::Prefetch);
             let leaves = self.misses.superqueue.take(at);
             let key = uncore.request(Want { by, line, op: Op::Prefetch, born: at, translated: at }, leaves)?;

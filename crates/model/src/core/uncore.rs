@@ -16,6 +16,8 @@ pub trait Uncore {
     fn resume(&mut self, core: CoreId, at: Time);
     /// Requests a line. The request leaves the core at `leaves`. Without `leaves`, [`Uncore::depart`] says when.
     fn request(&mut self, want: Want, leaves: Option<Time>) -> Result<RequestKey, ModelError>;
+    /// A victim that L2 will probably give up soon. This changes nothing but speed.
+    fn expect(&self, victim: Hpa);
     /// Mapping of a page in the page tables; `None` if the page is not in them.
     fn mapping(&self, page: PageId) -> Option<Mapping>;
     /// Tells the drive to begin its command `number` at `at`. The drive knows the command already.

@@ -2,14 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
+use super::copies::Copies;
 use super::protocol::{Answer, Ask, Presence, answer};
 use crate::addr::Hpa;
 use crate::request::{CoreId, RequestKey};
 
-/// State of a line in the filter.
+/// The requests for a line that are being served or wait.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    presence: Presence,
+struct Service {
     /// the core that is being served
     serving: Option<CoreId>,
     /// whether a copy is on its way to that core
@@ -29,80 +29,85 @@ pub enum Asked {
 /// Lines that cores have or await.
 #[derive(Clone, Debug, Default)]
 pub struct SnoopFilter {
-    lines: FxHashMap<Hpa, Known>,
+    copies: Copies,
+    /// lines that are being asked for: few beside those that cores have
+    services: FxHashMap<Hpa, Service>,
 }
 
 impl SnoopFilter {
     /// A filter with room for `lines` lines before it allocates again.
     #[must_use]
     pub fn new(lines: usize) -> SnoopFilter {
-        SnoopFilter { lines: FxHashMap::with_capacity_and_hasher(lines, rustc_hash::FxBuildHasher) }
+        SnoopFilter { copies: Copies::new(lines), services: FxHashMap::default() }
+    }
+
+    /// Lets the host fetch the place of a line that will be asked for soon, or will leave soon.
+    #[inline]
+    pub fn expect(&self, line: Hpa) {
+        self.copies.expect(line);
     }
 
     /// Asks for a line. Returns the answer, which holds from now on, or the place to wait while another core is served.
     pub fn ask(&mut self, line: Hpa, ask: Ask, asker: CoreId, key: RequestKey) -> Asked {
-        let known = self.lines.entry(line).or_default();
-        if known.serving.is_some() {
-            let last = known.waiting.map(|(_, last)| last);
-            known.waiting = Some((known.waiting.map_or(key, |(first, _)| first), key));
+        let service = self.services.entry(line).or_default();
+        if service.serving.is_some() {
+            let last = service.waiting.map(|(_, last)| last);
+            service.waiting = Some((service.waiting.map_or(key, |(first, _)| first), key));
             return Asked::Behind(last);
         }
-        let answer = answer(known.presence, ask, asker);
-        known.presence = answer.next;
-        known.serving = Some(asker);
-        known.coming = answer.grant.is_some();
+        let answer = self.copies.change(line, |presence| {
+            let answer = answer(presence, ask, asker);
+            (answer.next, answer)
+        });
+        service.serving = Some(asker);
+        service.coming = answer.grant.is_some();
         Asked::Answer(answer)
     }
 
     /// Asks for a line that is there at once, as before the run began.
     pub fn claim(&mut self, line: Hpa, ask: Ask, asker: CoreId) -> Answer {
-        let known = self.lines.entry(line).or_default();
-        let answer = answer(known.presence, ask, asker);
-        known.presence = answer.next;
-        answer
+        self.copies.change(line, |presence| {
+            let answer = answer(presence, ask, asker);
+            (answer.next, answer)
+        })
     }
 
     /// The line is at its core. Returns the first request that waits for it. `next` gives the request behind another
     /// one.
     pub fn served(&mut self, line: Hpa, next: impl Fn(RequestKey) -> Option<RequestKey>) -> Option<RequestKey> {
-        let known = self.lines.get_mut(&line).expect("it was being served");
-        known.serving = None;
-        let Some((first, last)) = known.waiting else {
-            if known.presence == Presence::Nobody {
-                self.lines.remove(&line);
-            }
+        let service = self.services.get_mut(&line).expect("it was being served");
+        service.serving = None;
+        let Some((first, last)) = service.waiting else {
+            self.services.remove(&line);
             return None;
         };
-        known.waiting = next(first).map(|second| (second, last));
+        service.waiting = next(first).map(|second| (second, last));
         Some(first)
     }
 
     /// A copy has left a core's caches. A copy on its way to that core stays known.
     pub fn left(&mut self, line: Hpa, core: CoreId) {
-        let Some(known) = self.lines.get_mut(&line) else { return };
-        if known.serving == Some(core) && known.coming {
+        if self.services.get(&line).is_some_and(|service| service.serving == Some(core) && service.coming) {
             return;
         }
-        known.presence = known.presence.without(core);
-        if known.presence == Presence::Nobody && known.serving.is_none() && known.waiting.is_none() {
-            self.lines.remove(&line);
-        }
+        self.copies.change(line, |presence| (presence.without(core), ()));
     }
 
     /// Presence of the line.
     #[must_use]
     pub fn presence(&self, line: Hpa) -> Presence {
-        self.lines.get(&line).map_or(Presence::Nobody, |known| known.presence)
+        self.copies.presence(line)
     }
 
-    /// Number of lines that the filter knows.
+    /// Number of lines that cores have, or that are being asked for.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.lines.len()
+        let awaited = self.services.keys().filter(|line| self.presence(**line) == Presence::Nobody);
+        self.copies.len() + awaited.count()
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.len() == 0
     }
 }

@@ -23,6 +23,7 @@ impl Home {
         let Want { by, line, op, born, translated } = want;
         let mut request = Request::new(line, op, by, self.check(line)?, born);
         request.stamp(Stage::Translation, translated);
+        self.expect_at(request.slice, line);
         let key = self.requests.insert(request);
         if let Some(leaves) = leaves {
             self.depart(key, leaves, queue);

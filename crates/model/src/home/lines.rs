@@ -65,6 +65,23 @@ impl Home {
         self.of(line).expect("a cached line has a memory").slice
     }
 
+    /// Lets the host fetch what the home agents know of a line that will come to the LLC soon.
+    #[inline]
+    pub fn expect(&self, line: Hpa) {
+        if let Some(home) = self.of(line) {
+            self.expect_at(home.slice, line);
+        }
+    }
+
+    /// Lets the host fetch what the slice knows of a line.
+    #[inline]
+    pub(super) fn expect_at(&self, slice: SliceId, line: Hpa) {
+        self.llc.expect(slice, line);
+        if let Some(filter) = &self.filter {
+            filter.expect(line);
+        }
+    }
+
     /// Number of the line's set in its slice.
     #[must_use]
     pub fn llc_set(&self, line: Hpa) -> usize {

@@ -56,6 +56,11 @@ impl Uncore for Shared {
         self.home.request(want, leaves, &mut self.queue)
     }
 
+    #[inline]
+    fn expect(&self, victim: Hpa) {
+        self.home.expect(victim);
+    }
+
     fn mapping(&self, page: PageId) -> Option<Mapping> {
         self.tables.mapping(page)
     }
