@@ -126,7 +126,7 @@ impl Core {
 
     /// L2 will probably give up a line when `line` comes.
     #[inline]
-    pub(super) fn expect_victim<U: Uncore>(&self, line: Hpa, uncore: &U) {
+    pub(crate) fn expect_victim<U: Uncore>(&self, line: Hpa, uncore: &U) {
         if let Some(victim) = self.caches.likely_victim(line) {
             uncore.expect(victim);
         }

@@ -5,11 +5,14 @@
 //! order, not when its miss returns.
 
 use super::Machine;
-use crate::addr::Hpa;
+use crate::addr::{Hpa, LINE_BYTES};
 use crate::cache::{ProgramCounter, Reference, ReferenceKind, Victim};
 use crate::feed::{Branch, LineAccess, Outcome, Touch};
 use crate::request::CoreId;
 use crate::translation::{Forget, Page, PageId};
+
+/// The line of a stream that this host fetches the tags for, behind the one that is read ahead `[B]`.
+const NEXT_OF_STREAM: u64 = 8 * LINE_BYTES;
 
 impl Machine {
     /// An instruction of `core` touches a line, in the way that its kind does.
@@ -55,6 +58,15 @@ impl Machine {
         }
     }
 
+    /// Lets this host fetch what a touch of the line will look at, if the core's caches lack it.
+    #[inline]
+    pub fn expect_touch(&self, core: usize, line: Hpa) {
+        if !self.cores[core].holds(line) {
+            self.cores[core].expect_victim(line, &self.shared);
+            self.shared.home.expect(line);
+        }
+    }
+
     /// A walk of the page tables of `core` reads an entry. No prefetcher sees it.
     fn walk(&mut self, core: usize, line: Hpa) {
         let by = Reference::of_core(CoreId(core as u16), ReferenceKind::Walk);
@@ -67,6 +79,8 @@ impl Machine {
     fn read_ahead(&mut self, line: Hpa, core: CoreId) {
         if !self.cores[usize::from(core.0)].holds(line) && self.shared.home.of(line).is_some() {
             self.bring_from_beyond(line, false, Reference::of_core(core, ReferenceKind::Prefetch));
+            // A stream goes on: its next lines are wanted soon.
+            self.expect_touch(usize::from(core.0), Hpa::new(line.get() + NEXT_OF_STREAM));
         }
     }
 

@@ -3,7 +3,10 @@
 //! If a block is entered, the branch at the end of the previous block went there. A fault within a block looks like a branch
 //! into the kernel, and is ignored. The few faults that stay in the kernel teach the predictor a branch too many. The rest
 //! of such a block is counted although it was not executed.
+//!
+//! A touch waits behind a few others before the machine sees it. Meanwhile this host fetches the tags that it needs.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cxlab_access::BlockId;
@@ -29,6 +32,17 @@ struct Shape {
     ends_repeat: bool,
 }
 
+/// Touches that wait: this host fetches memory while it handles so many.
+const AHEAD: usize = 16;
+
+/// A touch of a line.
+#[derive(Clone, Copy, Debug)]
+struct Touching {
+    vcpu: usize,
+    access: LineAccess,
+    touch: Touch,
+}
+
 /// The blocks, and where each vCPU is.
 #[derive(Debug)]
 pub(super) struct Warming {
@@ -36,6 +50,8 @@ pub(super) struct Warming {
     at: Vec<Option<BlockId>>,
     /// instructions that this counted for
     counted: Vec<u64>,
+    /// touches that the machine has not seen, in order
+    waiting: VecDeque<Touching>,
     /// instructions executed without time, of user mode and of the kernel
     pub instructions: [u64; 2],
 }
@@ -43,7 +59,13 @@ pub(super) struct Warming {
 impl Warming {
     pub fn new(vcpus: u16) -> Warming {
         let vcpus = usize::from(vcpus);
-        Warming { shapes: Blocks::default(), at: vec![None; vcpus], counted: vec![0; vcpus], instructions: [0; 2] }
+        Warming {
+            shapes: Blocks::default(),
+            at: vec![None; vcpus],
+            counted: vec![0; vcpus],
+            waiting: VecDeque::with_capacity(AHEAD),
+            instructions: [0; 2],
+        }
     }
 
     /// A block was defined.
@@ -106,7 +128,8 @@ impl Warming {
         }
     }
 
-    /// An instruction of the block that `vcpu` is in touches a line.
+    /// An instruction of the block that `vcpu` is in touches a line. The machine sees it a few touches later, or when
+    /// [`Warming::settle`] is called.
     #[inline]
     pub fn access(&mut self, vcpu: usize, access: MemoryAccess, blocks: &Blocks<Arc<Block>>, machine: &mut Machine) {
         if access.device {
@@ -122,6 +145,26 @@ impl Warming {
         let MemoryAccess { physical, store, device, page, .. } = access;
         let pc = self.at[vcpu].map_or(0, |block| self.shapes[block].pc);
         let place = pc.wrapping_add(u64::from(access.instruction));
-        machine.touch(vcpu, LineAccess { address: Hpa::new(physical), store, place, device, page }, touch);
+        if self.waiting.len() == AHEAD {
+            self.touch_first(machine);
+        }
+        let access = LineAccess { address: Hpa::new(physical), store, place, device, page };
+        machine.expect_touch(vcpu, access.line());
+        self.waiting.push_back(Touching { vcpu, access, touch });
+    }
+
+    /// Shows the machine the touch that has waited longest. Returns whether there was one.
+    #[inline]
+    fn touch_first(&mut self, machine: &mut Machine) -> bool {
+        let first = self.waiting.pop_front();
+        if let Some(Touching { vcpu, access, touch }) = first {
+            machine.touch(vcpu, access, touch);
+        }
+        first.is_some()
+    }
+
+    /// Shows the machine all touches that wait.
+    pub fn settle(&mut self, machine: &mut Machine) {
+        while self.touch_first(machine) {}
     }
 }

@@ -33,6 +33,7 @@ impl<S: RecordSource> Guest<S> {
                     continue;
                 }
             }
+            self.warming.settle(machine);
             let (index, record) = self.decode(words)?;
             match record {
                 Record::Cut { instruction } => self.warming.cut(index, instruction),
@@ -62,6 +63,7 @@ impl<S: RecordSource> Guest<S> {
                 _ => return Err(ModelError::Stream { cause: format!("{record:?} stands where nothing is timed") }),
             }
         }
+        self.warming.settle(machine);
         self.end();
         check_missing(machine)
     }
