@@ -64,6 +64,11 @@ def main() -> int:
             if what.mode not in references:
                 references[what.mode] = Reference.of(place)
             verdict = disturb(place, references[what.mode], what)
+            if verdict.found and (changed := references[what.mode].changed(place)):
+                raise SystemExit(
+                    f"{', '.join(changed)} changed since the undisturbed run, so nothing can be compared: "
+                    "begin again, with the same --journal if there is one"
+                )
             journal.add(what, verdict)
             good = "" if not verdict.found else f"  DEFECT: {'; '.join(verdict.found)}"
             said = f"{len(journal.done)}/{given.count} {what.mode}: {what.text()}: {verdict.end}{good}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pty
 import shutil
@@ -122,6 +123,14 @@ class Workplace:
         if self.mode.checkpoint is not None:
             found["checkpoint"] = self._begun(self.mode.checkpoint)
         return found
+
+    def read(self) -> dict[str, str]:
+        """Digest of each file of this host that the last run's program read when it was started."""
+        try:
+            config = json.loads((self.folder / "out/config.json").read_text())
+        except (OSError, ValueError):
+            return {}
+        return {file["path"]: file["sha256"] for file in config.get("libraries", [])}
 
     def has_left(self) -> list[str]:
         """Names of what only a complete run leaves, for messages: its trace or its checkpoint."""

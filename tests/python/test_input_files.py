@@ -39,6 +39,22 @@ def test_a_library_is_looked_for_where_the_program_says(tmp_path: Path) -> None:
     assert str(library) in libraries.loaded(str(program), {"LD_LIBRARY_PATH": str(folder)})
 
 
+def opened(program: str, *arguments: str) -> set[str]:
+    """Files that exist and that a program and its loader open, by strace(1)."""
+    traced = ["strace", "-e", "trace=openat", program, *arguments]
+    said = subprocess.run(traced, capture_output=True, text=True, check=True).stderr
+    return {line.split('"')[1] for line in said.splitlines() if "openat" in line and "ENOENT" not in line}
+
+
+def test_the_cache_of_the_loader_is_read_by_a_program_of_libraries_only(tmp_path: Path) -> None:
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }")
+    program = str(tmp_path / "main")
+    for flags in ((), ("-static",)):
+        subprocess.run(["gcc", *flags, "-o", program, tmp_path / "main.c"], check=True)
+        loader_cache = str(libraries.LOADER_CACHE)
+        assert (loader_cache in libraries.read(program, {})) == (loader_cache in opened(program))
+
+
 def test_a_script_needs_its_interpreter_and_a_damaged_program_nothing(tmp_path: Path) -> None:
     script, damaged = tmp_path / "script", tmp_path / "damaged"
     script.write_text("#!/bin/sh -e\ntrue\n")

@@ -34,8 +34,8 @@ def program_file(program: str, cwd: str, environment: Mapping[str, str]) -> dict
 def library_files(program: str, cwd: str, environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the hashes of files that the program's loader reads before the program begins."""
     path = find(program, cwd, environment)
-    loaded = [] if path is None else libraries.loaded(str(path), environment)
-    return [file for path in loaded if (file := _named(path, None)) is not None]
+    read = [] if path is None else libraries.read(str(path), environment)
+    return [file for path in read if (file := _named(path, None)) is not None]
 
 
 def argument_files(arguments: Sequence[str], cwd: str) -> list[dict[str, Any]]:

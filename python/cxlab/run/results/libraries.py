@@ -36,7 +36,21 @@ MOST_FILES = 2048
 
 
 def loaded(program: str, environment: Mapping[str, str]) -> list[str]:
-    """Real paths of what is read to start ``program``, in the order of the loader; without the program."""
+    """Real paths of what is loaded to start ``program``, in the order of the loader; without the program."""
+    return _search(program, environment)[0]
+
+
+def read(program: str, environment: Mapping[str, str]) -> list[str]:
+    """What is loaded, and the loader's cache if a library is looked up there.
+
+    A package that adds a library changes the cache, so a program that never loads it runs a little
+    differently afterwards.
+    """
+    order, search = _search(program, environment)
+    return [*order, str(LOADER_CACHE)] if search.asked_cache else order
+
+
+def _search(program: str, environment: Mapping[str, str]) -> tuple[list[str], _Search]:
     variable = environment.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
     search = _Search([folder for folder in variable if folder], environment.get("PATH", os.defpath))
     found: set[str] = set()
@@ -50,10 +64,10 @@ def loaded(program: str, environment: Mapping[str, str]) -> list[str]:
         found.add(path)
         order.append(path)
         queue += search.next(Path(path), inherited)
-    return order[1:]
+    return order[1:], search
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Search:
     """Folders in which the loader looks for files, by the program's environment."""
 
@@ -61,6 +75,8 @@ class _Search:
     variable: Sequence[str]
     #: PATH
     programs: str
+    #: a library was not in the folders that come before the loader's cache
+    asked_cache: bool = False
 
     def next(self, path: Path, inherited: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
         """Files that are read because of this one, each with the RPATHs that it inherits."""
@@ -80,9 +96,22 @@ class _Search:
         # A RUNPATH switches off the RPATHs, its own and those of the files that lead here.
         old = () if asked.runpath else (*asked.rpath, *inherited)
         for name in asked.needed:
-            library = _find(name, (*old, *self.variable, *asked.runpath))
+            library = self._find(name, (*old, *self.variable, *asked.runpath))
             if library is not None:
                 yield library, (*asked.rpath, *inherited)
+
+    def _find(self, name: str, folders: Sequence[str]) -> str | None:
+        if "/" in name:
+            return name
+        here = (os.path.join(folder, name) for folder in folders)
+        first = next((path for path in here if os.path.isfile(path)), None)
+        if first is not None:
+            return first
+        self.asked_cache = True
+        known = _cache().get(name)
+        default = (os.path.join(folder, name) for folder in DEFAULT)
+        candidates = (*(() if known is None else (known,)), *default)
+        return next((path for path in candidates if os.path.isfile(path)), None)
 
     def _interpreters(self, content: bytes) -> Iterator[str]:
         """Return the interpreter of a script's first line, and the program that env(1) finds for it."""
@@ -92,16 +121,6 @@ class _Search:
             program = shutil.which(words[1], path=self.programs)
             if program is not None:
                 yield program
-
-
-def _find(name: str, folders: Sequence[str]) -> str | None:
-    if "/" in name:
-        return name
-    here = (os.path.join(folder, name) for folder in folders)
-    known = _cache().get(name)
-    default = (os.path.join(folder, name) for folder in DEFAULT)
-    candidates = (*here, *(() if known is None else (known,)), *default)
-    return next((path for path in candidates if os.path.isfile(path)), None)
 
 
 @cache
