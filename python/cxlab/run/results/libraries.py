@@ -41,7 +41,7 @@ def loaded(program: str, environment: Mapping[str, str]) -> list[str]:
 
 
 def read(program: str, environment: Mapping[str, str]) -> list[str]:
-    """What is loaded, and the loader's cache if a library is looked up there.
+    """Paths of files that are loaded, and of the loader's cache if a library is looked up there.
 
     A package that adds a library changes the cache, so a program that never loads it runs a little
     differently afterwards.
