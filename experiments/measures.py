@@ -36,6 +36,16 @@ class RedisYcsb(Struct, frozen=True, forbid_unknown_fields=True):
     latency_p99: Seeds
 
 
+class RocksdbYcsb(Struct, frozen=True, forbid_unknown_fields=True):
+    """Measures of rocksdb-ycsb: operations a second, lookups that miss [%], latency of an operation [us]."""
+
+    throughput: Seeds
+    misses: Seeds
+    latency_mean: Seeds
+    latency_p50: Seeds
+    latency_p99: Seeds
+
+
 class Embedding(Struct, frozen=True, forbid_unknown_fields=True):
     """Measures of embedding: queries a second, rows gathered [GB/s], the slowest thread's time [us]."""
 
@@ -69,6 +79,7 @@ class FioPageCache(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 REDIS_YCSB = Program("redis-ycsb", RedisYcsb)
+ROCKSDB_YCSB = Program("rocksdb-ycsb", RocksdbYcsb)
 EMBEDDING = Program("embedding", Embedding)
 LLM_DECODE = Program("llm-decode", LlmDecode)
 EULER = Program("euler", Euler)

@@ -391,7 +391,8 @@ struct use {
 
 static int by_use(const void *left, const void *right) {
     const struct use *one = left, *other = right;
-    return (one->at > other->at) - (one->at < other->at);
+    return one->at != other->at ? (one->at > other->at) - (one->at < other->at)
+                                : (one->key > other->key) - (one->key < other->key);
 }
 
 /* Records from the one that was used longest ago, after DRAWS_OF_RECORD draws for each of them. */
@@ -414,6 +415,7 @@ static void load(struct use *uses, uint64_t records, int spilled) {
         char name[32];
         name_of(name, uses[place].key);
         in_order[place] = lru_add(&lru, name, strlen(name));
+        /* Until the load ends, the mark of a record whose value stays outside. */
         in_order[place]->changed = place < outside;
     }
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();
