@@ -27,10 +27,11 @@ class Program(Generic[M]):
 
 
 class RedisYcsb(Struct, frozen=True, forbid_unknown_fields=True):
-    """Measures of redis-ycsb: operations a second, share swapped out [%], latency of an operation [us]."""
+    """Measures of redis-ycsb: operations a second, shares of memory [%], latency of an operation [us]."""
 
     throughput: Seeds
     spilled: Seeds
+    away: Seeds
     latency_mean: Seeds
     latency_p50: Seeds
     latency_p99: Seeds

@@ -1,12 +1,13 @@
-"""EuroSys'24 (Tang et al.), figure 5a: a store under YCSB, interleaved over CXL memory, and spilled to a drive.
+"""EuroSys'24 (Tang et al.), figure 5a: a store under YCSB, interleaved over CXL memory, or spilled to a drive.
 
 Debian's Redis stands for KeyDB, whose seven threads each run Redis' event loop: one of them runs here. Each
 record has 1 KB, and keys follow YCSB's Zipfian law. The machine has the paper's A1000 cards and SNC mode; the
 paper has SNC off. The text prints one range for all interleavings and workloads: 1.2 to 1.5 times slower.
 
-The bars with a drive are made by workload rocksdb-ycsb, a store in the design of KeyDB FLASH over RocksDB. They
-are compared with the same store without RocksDB. The text prints nearly 1.8 times slower for both. The
-machine's drive is not the paper's, which it does not name.
+Workload rocksdb-ycsb makes the bars with a drive. It is a store in the design of KeyDB FLASH over RocksDB, and is
+compared with itself without RocksDB. The text prints nearly 1.8 times slower for both bars. The paper does not
+name its drive; the machine's is a PM983. Its law of keys is scaled: of 512 GB the cold fifth is asked for in 3.2 %
+of the lookups by Che's formula, of these 55 MB in 2.9 %. With YCSB's own number of items it would be 12 %.
 """
 
 from __future__ import annotations
@@ -70,6 +71,9 @@ def _spilled(asked: Asked, names: tuple[str, ...], notes: list[str]) -> list[Row
         runs = workloads.Runs(asked, ROCKSDB_YCSB, MACHINE, {"workload": name})
         alone = runs.measure(workloads.share(0), flash=0).throughput
         what = f"YCSB-{name.upper()}"
+        # What writing through costs, without a read of the drive.
+        through = runs.measure(workloads.share(0)).throughput
+        rows.append(workloads.row(f"{what}, MMEM with RocksDB", None, through, alone))
         for label, percent in SPILLED.items():
             found = runs.measure(workloads.share(0), spilled=percent)
             rows.append(
