@@ -1,8 +1,9 @@
 """A store whose hot pages Linux promotes.
 
-Figure 5a of EuroSys'24 (Tang et al.) has it beside the bars that `eurosys24/fig5` makes with programs. 128 MiB
-stand for the paper's 512 GB, and milliseconds for seconds. Rates of scanning and costs of a page are Linux's
-own. The machine has the eight channels and CXL-A of MICRO'23, not the paper's. KeyDB has seven threads.
+Figure 5a of EuroSys'24 (Tang et al.) has it beside the bars that `eurosys24/fig5` makes with programs. Here
+128 MiB stand for the paper's 512 GB, and milliseconds for seconds. Rates of scanning and costs of a page are
+Linux's own. The machine has the eight channels and CXL-A of MICRO'23, not the paper's. KeyDB has seven
+threads.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ def fnv_hash(value: int) -> int:
 
 @pytest.mark.parametrize("spilled", [20, 40])
 def test_misses_are_what_che_computes(program: Path, spilled: int) -> None:
-    # H. Che et al., Hierarchical Web caching systems, IEEE JSAC 2002: a record misses if nobody has asked for it
-    # in a time that is the same for all. In that time as many records are asked for as fit.
+    # H. Che et al., Hierarchical Web caching systems, IEEE JSAC 2002. A record misses if nobody has asked for
+    # it in a time that is the same for all. In that time as many records are asked for as fit.
     records, items = 5000, 20000
     asked = np.zeros(records)
     for item in range(items):
@@ -154,8 +154,8 @@ def test_a_record_that_was_changed_comes_back_from_the_drive(store: subprocess.P
     assert talk.ask("HGETALL", "nobody") == []
     store.terminate()
     assert store.stdout is not None
-    # 1,905 lookups. The first pass misses what memory did not hold, or what the pass pushes out. With a list by
-    # use, a second pass over more than fits misses each. So do the changed record, twice, and the new one.
+    # 1,905 lookups. The first pass misses what memory did not hold, or what the pass pushes out. With a list
+    # by use, a second pass over more than fits misses each. So do the changed record, twice, and the new one.
     misses = round(float(store.stdout.read().split()[-1]) / 100 * 1905)
     assert 400 <= misses - (900 + 3) <= 1000
     assert store.wait() == 0
