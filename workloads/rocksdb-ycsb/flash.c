@@ -56,7 +56,6 @@ struct client {
     size_t taken;
     char *answer;
     size_t length, room;
-    bool waits;
 };
 
 static struct lru lru;
