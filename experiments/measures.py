@@ -27,10 +27,21 @@ class Program(Generic[M]):
 
 
 class RedisYcsb(Struct, frozen=True, forbid_unknown_fields=True):
-    """Measures of redis-ycsb: operations a second, share swapped out [%], latency of an operation [us]."""
+    """Measures of redis-ycsb: operations a second, shares of memory [%], latency of an operation [us]."""
 
     throughput: Seeds
     spilled: Seeds
+    away: Seeds
+    latency_mean: Seeds
+    latency_p50: Seeds
+    latency_p99: Seeds
+
+
+class RocksdbYcsb(Struct, frozen=True, forbid_unknown_fields=True):
+    """Measures of rocksdb-ycsb: operations a second, lookups that miss [%], latency of an operation [us]."""
+
+    throughput: Seeds
+    misses: Seeds
     latency_mean: Seeds
     latency_p50: Seeds
     latency_p99: Seeds
@@ -69,6 +80,7 @@ class FioPageCache(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 REDIS_YCSB = Program("redis-ycsb", RedisYcsb)
+ROCKSDB_YCSB = Program("rocksdb-ycsb", RocksdbYcsb)
 EMBEDDING = Program("embedding", Embedding)
 LLM_DECODE = Program("llm-decode", LlmDecode)
 EULER = Program("euler", Euler)

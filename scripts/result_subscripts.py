@@ -117,6 +117,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "workloads/duckdb-tpch/queries.py": {"os.environ": ENVIRONMENT},
     "workloads/fio-page-cache/data.py": OF_A_SIZE,
     "workloads/redis-ycsb/data.py": OF_A_SIZE,
+    "workloads/rocksdb-ycsb/data.py": OF_A_SIZE,
 }
 
 

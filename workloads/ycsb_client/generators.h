@@ -6,7 +6,10 @@
 #define GENERATORS_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Exponent of the distribution, and the number of items that YCSB's scrambled generator draws from. */
 #define ZIPFIAN_CONSTANT 0.99
@@ -84,12 +87,38 @@ struct keys {
     struct zipfian zipfian;
 };
 
-static inline struct keys keys_of(enum distribution distribution, uint64_t count, uint64_t inserts, uint64_t seed) {
+/* A law by its name: uniform, zipfian, latest, or ycsb for the workload's own. `NAME:ITEMS` is a scrambled law that
+ * draws from so many items, 0 for YCSB's number. */
+struct law {
+    enum distribution distribution;
+    uint64_t items;
+};
+
+/* False: there is no law of this name. */
+static inline bool law_of(struct law *law, const char *name, char workload) {
+    static const char *names[] = {"uniform", "zipfian", "latest", "ycsb"};
+    const char *colon = strchr(name, ':');
+    size_t length = colon != NULL ? (size_t)(colon - name) : strlen(name);
+    law->items = colon != NULL ? strtoull(colon + 1, NULL, 10) : 0;
+    for (int place = 0; place < 4; place++)
+        if (strlen(names[place]) == length && strncmp(name, names[place], length) == 0) {
+            enum distribution own = workload == 'd' ? LATEST : ZIPFIAN;
+            law->distribution = place == 3 ? own : (enum distribution)place;
+            return true;
+        }
+    return false;
+}
+
+static inline struct keys keys_of(struct law law, uint64_t count, uint64_t inserts, uint64_t seed) {
+    enum distribution distribution = law.distribution;
     struct keys keys = {.distribution = distribution, .random = {seed}, .count = count, .expected = count};
     if (distribution == ZIPFIAN) {
         /* CoreWorkload: twice as many as the inserts that are asked for. */
         keys.expected += 2 * inserts;
-        keys.zipfian = zipfian_of(SCRAMBLED_ITEMS, SCRAMBLED_ZETA);
+        if (law.items == 0)
+            keys.zipfian = zipfian_of(SCRAMBLED_ITEMS, SCRAMBLED_ZETA);
+        else
+            keys.zipfian = zipfian_of(law.items, zeta(0, law.items, 0));
     } else if (distribution == LATEST) {
         keys.zipfian = zipfian_of(count, zeta(0, count, 0));
     }

@@ -3,6 +3,8 @@
  *   ycsb STORE PORT WORKLOAD DISTRIBUTION RECORDS WARM REQUESTS CONNECTIONS RATE SEED SETTLED
  *   ycsb draw DISTRIBUTION RECORDS INSERTS COUNT SEED      prints keys, for tests of the generators
  *
+ * `ycsb serve` and `ycsb misses` are those of a store that is linked in.
+ *
  * RECORDS records are inserted, or Redis has read them from a file. SETTLED requests follow. Then a region of detail
  * begins: WARM requests that are not counted, then REQUESTS.
  * Each connection has one request under way, as a thread of YCSB has. RATE is of all connections together
@@ -308,19 +310,15 @@ static void leave_placement(void) {
         fail("set_mempolicy: %s", strerror(errno));
 }
 
-static enum distribution distribution_of(const char *name, char workload) {
-    if (strcmp(name, "ycsb") == 0)
-        return workload == 'd' ? LATEST : ZIPFIAN;
-    const char *names[] = {"uniform", "zipfian", "latest"};
-    for (int place = 0; place < 3; place++)
-        if (strcmp(name, names[place]) == 0)
-            return (enum distribution)place;
-    fail("no distribution %s; valid: ycsb, uniform, zipfian, latest", name);
-    return UNIFORM;
+static struct law law_named(const char *name, char workload) {
+    struct law law;
+    if (!law_of(&law, name, workload))
+        fail("no distribution %s; valid: ycsb, uniform, zipfian, latest", name);
+    return law;
 }
 
 static void draw(char **words) {
-    struct keys drawn = keys_of(distribution_of(words[0], 'c'), strtoull(words[1], NULL, 10),
+    struct keys drawn = keys_of(law_named(words[0], 'c'), strtoull(words[1], NULL, 10),
                                 strtoull(words[2], NULL, 10), strtoull(words[4], NULL, 10));
     for (uint64_t left = strtoull(words[3], NULL, 10); left > 0; left--) {
         char name[32];
@@ -330,7 +328,12 @@ static void draw(char **words) {
     }
 }
 
+/* The store of a workload that has its own: workloads/rocksdb-ycsb/flash.c. */
+int serve(int argc, char **argv) __attribute__((weak));
+
 int main(int argc, char **argv) {
+    if (serve != NULL && argc > 1 && (strcmp(argv[1], "serve") == 0 || strcmp(argv[1], "misses") == 0))
+        return serve(argc, argv);
     if (argc == 7 && strcmp(argv[1], "draw") == 0) {
         draw(argv + 2);
         return 0;
@@ -365,9 +368,8 @@ int main(int argc, char **argv) {
         epoll_ctl(poll, EPOLL_CTL_ADD, connection->socket, &event);
     }
     load(records);
-    enum distribution distribution = distribution_of(argv[4], mix->name);
     uint64_t inserts = (settled + warm + requests) * (uint64_t)mix->share[INSERT] / 100;
-    keys = keys_of(distribution, records, inserts, seed);
+    keys = keys_of(law_named(argv[4], mix->name), records, inserts, seed);
     run(settled, 0, poll, latencies);
     CXLAB_REGION_BEGIN;
     run(warm, atof(argv[9]), poll, latencies);
