@@ -68,12 +68,24 @@ class FioPageCache(Struct, frozen=True, forbid_unknown_fields=True):
     hits: Seeds
 
 
+class DuckdbTpchDrive(Struct, frozen=True, forbid_unknown_fields=True):
+    """Measures of duckdb-tpch-drive: times [ms], what the drive did, memory [MB], time without work [%]."""
+
+    total: Seeds
+    geometric_mean: Seeds
+    read: Seeds
+    requests: Seeds
+    footprint: Seeds
+    waiting: Seeds
+
+
 REDIS_YCSB = Program("redis-ycsb", RedisYcsb)
 EMBEDDING = Program("embedding", Embedding)
 LLM_DECODE = Program("llm-decode", LlmDecode)
 EULER = Program("euler", Euler)
 FIO_PAGE_CACHE = Program("fio-page-cache", FioPageCache)
 DUCKDB_TPCH = Program("duckdb-tpch", ByName)
+DUCKDB_TPCH_DRIVE = Program("duckdb-tpch-drive", DuckdbTpchDrive)
 LIBLINEAR_SVM = Program("liblinear-svm", ByName)
 MEMO_LATENCY = Program("memo-latency", ByName)
 MEMO_LOADED_LATENCY = Program("memo-loaded-latency", ByName)
