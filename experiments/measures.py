@@ -69,14 +69,13 @@ class FioPageCache(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DuckdbTpchDrive(Struct, frozen=True, forbid_unknown_fields=True):
-    """Measures of duckdb-tpch-drive: times [ms], what the drive did, memory [MB], time without work [%]."""
+    """Measures of duckdb-tpch-drive: times [ms], what the drive read [MB], memory [MB]."""
 
     total: Seeds
     geometric_mean: Seeds
     read: Seeds
     requests: Seeds
     footprint: Seeds
-    waiting: Seeds
 
 
 REDIS_YCSB = Program("redis-ycsb", RedisYcsb)

@@ -55,7 +55,7 @@ class Description:
     @property
     def drive_bandwidth(self) -> int:
         """Bandwidth of that drive's link [B/s]."""
-        number, unit = str(self.tree["drive"]["link"]["value"]).split()
+        number, unit = str(self._value("drive", "link")).split()
         return round(float(number) * RATES[unit])
 
     @property
@@ -65,7 +65,10 @@ class Description:
 
     def count(self, *path: str) -> int:
         """A number with its source, by the names on its way, as in ``"host", "core", "fill_buffers"``."""
+        return int(self._value(*path))
+
+    def _value(self, *path: str) -> Any:
         tree: Any = self.tree
         for name in path:
             tree = tree[name]
-        return int(tree["value"])
+        return tree["value"]
