@@ -79,6 +79,16 @@ class FioPageCache(Struct, frozen=True, forbid_unknown_fields=True):
     hits: Seeds
 
 
+class DuckdbTpchDrive(Struct, frozen=True, forbid_unknown_fields=True):
+    """Measures of duckdb-tpch-drive: times [ms], what the drive read [MB], memory [MB]."""
+
+    total: Seeds
+    geometric_mean: Seeds
+    read: Seeds
+    requests: Seeds
+    footprint: Seeds
+
+
 REDIS_YCSB = Program("redis-ycsb", RedisYcsb)
 ROCKSDB_YCSB = Program("rocksdb-ycsb", RocksdbYcsb)
 EMBEDDING = Program("embedding", Embedding)
@@ -86,6 +96,7 @@ LLM_DECODE = Program("llm-decode", LlmDecode)
 EULER = Program("euler", Euler)
 FIO_PAGE_CACHE = Program("fio-page-cache", FioPageCache)
 DUCKDB_TPCH = Program("duckdb-tpch", ByName)
+DUCKDB_TPCH_DRIVE = Program("duckdb-tpch-drive", DuckdbTpchDrive)
 LIBLINEAR_SVM = Program("liblinear-svm", ByName)
 MEMO_LATENCY = Program("memo-latency", ByName)
 MEMO_LOADED_LATENCY = Program("memo-loaded-latency", ByName)

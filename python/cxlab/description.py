@@ -12,6 +12,8 @@ from typing import Any
 
 #: What a node of the machine's own socket says of its place.
 OWN_SOCKET = "own"
+#: Units of a bandwidth in these words [B/s]; crates/kernel/src/quantity/bytes.rs has the same.
+RATES = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,22 @@ class Description:
         return None if drive is None else str(drive["name"])
 
     @property
+    def drive_bandwidth(self) -> int:
+        """Bandwidth of that drive's link [B/s]."""
+        number, unit = str(self._value("drive", "link")).split()
+        return round(float(number) * RATES[unit])
+
+    @property
     def nodes(self) -> list[NodeDescription]:
         """The nodes, in the order of the machine's file."""
         return [NodeDescription(node) for node in self.tree["nodes"]]
 
     def count(self, *path: str) -> int:
         """A number with its source, by the names on its way, as in ``"host", "core", "fill_buffers"``."""
+        return int(self._value(*path))
+
+    def _value(self, *path: str) -> Any:
         tree: Any = self.tree
         for name in path:
             tree = tree[name]
-        return int(tree["value"])
+        return tree["value"]

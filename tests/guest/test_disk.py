@@ -25,6 +25,8 @@ PAGE = 4096
 READ_NS = 85_000
 #: Of 50 pages, those that Linux reads ahead, or has read for another, are no requests of their own.
 OWN_REQUESTS = 0.9
+#: Most of the run lies between windows.
+SAMPLED = ["--sample", "detail=20k,warm=10k,every=200k"]
 
 
 def swap_in(programs: Path, folder: Path, *options: str) -> Ran:
@@ -120,14 +122,22 @@ def test_two_processors_find_their_pages(programs: Path, tmp_path: Path) -> None
 
 
 def test_a_sampled_run_finds_its_pages(programs: Path, tmp_path: Path) -> None:
-    """Between windows a request takes a declared 80 us, and windows begin and end with requests under way.
+    """Between windows a request takes 80 us and its link. Windows begin and end with requests under way.
 
     Linux's own part, 5 us in detail, takes the pace of the last window there, which may be that of misses.
     """
-    ran = swap_in(programs, tmp_path, "--sample", "detail=20k,warm=10k,every=200k")
+    ran = swap_in(programs, tmp_path, *SAMPLED)
     assert ran.status == 0, ran.stderr
     alone, *_ = figures(ran)
     assert OWN_REQUESTS * 80_000 < alone / PAGES < READ_NS + 40_000
+
+
+def test_a_page_takes_the_drives_link_in_a_sampled_run_too(programs: Path, tmp_path: Path) -> None:
+    """4096 B over 40 MB/s take 102.4 us, in windows and between them."""
+    ran = swap_in(programs, tmp_path, *SAMPLED, "--set", "drive.link=40 MB/s")
+    assert ran.status == 0, ran.stderr
+    alone, *_ = figures(ran)
+    assert OWN_REQUESTS * (80_000 + 102_400) < alone / PAGES < READ_NS + 102_400 + 40_000
 
 
 @pytest.fixture(scope="module")

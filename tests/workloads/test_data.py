@@ -41,10 +41,10 @@ def test_an_answer_with_a_wrong_cell_is_none() -> None:
     workload = description.load(WORKLOADS / "duckdb-tpch")
     python = prepared.fetched(workload)
     script = """
-import queries
+import answers
 wanted = "name|sum|note\\nFRANCE|100.00|x\\nPERU|7.50|y\\n"
 right = [("FRANCE", 100.004, "x"), ("PERU", 7.5, "y")]
-assert queries.is_answer(right, wanted)
+assert answers.is_answer(right, wanted)
 for wrong in (
     right[:1],
     [*right, right[0]],
@@ -53,7 +53,7 @@ for wrong in (
     [("SPAIN", 100.0, "x"), right[1]],
     [("FRANCE", 100.0), right[1]],
 ):
-    assert not queries.is_answer(wrong, wanted), wrong
+    assert not answers.is_answer(wrong, wanted), wrong
 """
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -180,3 +180,17 @@ def test_a_parameter_can_say_whether_caches_are_warm(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace('warm_up = "turns"', 'warm_up = "heat"'))
     with pytest.raises(InputError, match="true, false or a parameter: turns"):
         description.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ('sample = "often"', "auto, or detail=1M,warm=2M,every=100M"),
+        ('sample = "auto"\ncpus = 2', "cpus = 1, or no sample"),
+    ],
+)
+def test_a_sample_is_one_that_the_option_takes(tmp_path: Path, keys: str, said: str) -> None:
+    file = own(tmp_path) / "workload.toml"
+    file.write_text(file.read_text().replace('script = "run.sh"', f'script = "run.sh"\n{keys}'))
+    with pytest.raises(InputError, match=said):
+        description.load(tmp_path)

@@ -1,6 +1,6 @@
 //! The plugin's arguments: `ring=<fd>,model=<fd>,detail=all|marker|output|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`,
 //! `sample=<detail>:<warm>:<every>:<seed>`, `sample=<detail>:<warm>:most=<windows>:<seed>`, `warmup=program`, `counters=<port>`,
-//! `until=<ps>`, `until_idle=<ps>`, `disk=<fd>:<fd>`, `control=<port>`, `boot=save|checkpoint|<ps>` and `cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>`.
+//! `until=<ps>`, `until_idle=<ps>`, `disk=<fd>:<fd>:<B/s>`, `control=<port>`, `boot=save|checkpoint|<ps>` and `cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>`.
 
 use std::os::fd::RawFd;
 use std::str::FromStr;
@@ -97,6 +97,8 @@ pub struct Disk {
     pub socket: RawFd,
     /// descriptor of the file with its data, inherited
     pub file: RawFd,
+    /// bandwidth of the drive's link `[B/s]`
+    pub bytes_per_second: u64,
 }
 
 /// The supervisor's arguments for the plugin.
@@ -135,7 +137,7 @@ pub struct Arguments {
 const VALID: &str = "ring=<fd>, model=<fd>, detail=all|marker|output|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, \
                      poison=<window>:<bytes>, vcpus=<1 to 64>, skew=<ps>, counters=<port>, \
                      sample=<detail>:<warm>:<every>:<seed>, sample=<detail>:<warm>:most=<windows>:<seed>, warmup=program, \
-                     until=<ps>, until_idle=<ps>, control=<port>, disk=<fd>:<fd>, boot=save|checkpoint|<ps>, \
+                     until=<ps>, until_idle=<ps>, control=<port>, disk=<fd>:<fd>:<B/s>, boot=save|checkpoint|<ps>, \
                      cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>";
 
 impl Arguments {
@@ -170,10 +172,7 @@ impl Arguments {
                 ("until", ps) => bounds.until_ps = Some(above_zero(ps).ok_or_else(refuse)?),
                 ("until_idle", ps) => bounds.until_idle_ps = Some(above_zero(ps).ok_or_else(refuse)?),
                 ("cpuid", answer) => cpuid.push(answer.parse().map_err(|()| refuse())?),
-                ("disk", ends) => {
-                    let (socket, file) = pair(ends).ok_or_else(refuse)?;
-                    disk = Some(Disk { socket, file });
-                }
+                ("disk", numbers) => disk = Some(self::disk(numbers).ok_or_else(refuse)?),
                 ("boot", begins) => boot = begins.parse().map_err(|()| refuse())?,
                 _ => return Err(refuse()),
             }
@@ -212,6 +211,13 @@ fn pair<First: FromStr, Second: FromStr>(text: &str) -> Option<(First, Second)> 
     Some((first.parse().ok()?, second.parse().ok()?))
 }
 
+fn disk(numbers: &str) -> Option<Disk> {
+    let (socket, rest) = numbers.split_once(':')?;
+    let (file, bandwidth) = rest.split_once(':')?;
+    let (socket, file) = (socket.parse().ok()?, file.parse().ok()?);
+    Some(Disk { socket, file, bytes_per_second: above_zero(bandwidth)? })
+}
+
 fn schedule(numbers: &str) -> Option<Schedule> {
     let [detail, warm, windows, seed] = numbers.split(':').collect::<Vec<_>>()[..] else { return None };
     let (detail, warm, seed) = (detail.parse().ok()?, warm.parse().ok()?, seed.parse().ok()?);
@@ -247,9 +253,12 @@ mod tests {
         assert_eq!(bounded.detail, Detail::Output);
         let bounds = Bounds { until_ps: Some(200), until_idle_ps: Some(30), control: Some(1) };
         assert_eq!(bounded.bounds, bounds);
+        let disk = Disk { socket: 9, file: 10, bytes_per_second: 60_000_000 };
+        assert_eq!(parse("ring=7,model=8,detail=all,tsc=1,disk=9:10:60000000").unwrap().disk, Some(disk));
         for (text, wanted) in [
             ("ring=7,model=8,detail=all,tsc=1,until=0", "`until=0`"),
             ("ring=7,model=8,detail=all,tsc=1,disk=9", "`disk=9`"),
+            ("ring=7,model=8,detail=all,tsc=1,disk=9:10:0", "`disk=9:10:0`"),
             ("ring=7,model=8,detail=all,tsc=1,boot=load", "`boot=load`"),
             ("ring=7,model=8,detail=all,tsc=1,cpuid=4:0:ebx", "`cpuid=4:0:ebx`"),
             ("ring=7,model=8,detail=all,tsc=1,sample=1:2:3", "`sample=1:2:3`"),

@@ -165,7 +165,7 @@ fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instructi
         } else if store {
             // Each store to a device may notify it.
             stream.warming.forget_news();
-            let service_ps = serve(info, address) + disk::serve_at_once() * device::SERVICE_PS;
+            let service_ps = serve(info, address) + disk::serve_at_once();
             if service_ps > 0 {
                 stream.warm_device_served(vcpu, service_ps);
             }

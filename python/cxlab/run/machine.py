@@ -62,6 +62,11 @@ class Machine:
         """The name of the SSD under the guest's disk, if the machine has one."""
         return Description.of_document(self.resolved).drive
 
+    @property
+    def drive_bandwidth(self) -> int:
+        """Bandwidth of that drive's link [B/s]."""
+        return Description.of_document(self.resolved).drive_bandwidth
+
     def link(self, node: Node) -> tuple[str, str]:
         """Width and rate of the CXL links of a node, as in x8 and 32 GT/s."""
         link = Description.of_document(self.resolved).nodes[node.place].link

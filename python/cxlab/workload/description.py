@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from cxlab.error import Code, InputError
 from cxlab.run.errors import BadRequest
+from cxlab.run.options import sampling
 from cxlab.run.size import parse_bytes
 
 FILE = "workload.toml"
@@ -68,6 +69,8 @@ class Document(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     cpus: int | str = 1
     #: keep caches warm up to the marker, or the parameter that says so (0 or 1)
     warm_up: bool | str = False
+    #: windows that a run times, as ``--sample`` takes them; None: every instruction is timed
+    sample: str | None = None
     #: C files of the program $WORKLOAD_BUILD/program
     sources: list[str] = []
     flags: list[str] = []
@@ -190,6 +193,16 @@ def _faults_of_disk(size: str, data: str | None) -> list[tuple[str, str, str]]:
     return []
 
 
+def _faults_of_sample(text: str | None, cpus: int | str) -> list[tuple[str, str, str]]:
+    if text is not None and cpus != 1:
+        return [("sample", f"{text} with cpus = {cpus}", "cpus = 1, or no sample")]
+    try:
+        sampling.parse(text, 0)
+    except BadRequest as fault:
+        return [("sample", str(fault), f"{sampling.AUTO}, or {sampling.EXAMPLE}")]
+    return []
+
+
 def _faults(workload: Workload) -> list[tuple[str, str, str]]:
     """Key, what is wrong, what is valid."""
     document, faults = workload.document, []
@@ -220,6 +233,7 @@ def _faults(workload: Workload) -> list[tuple[str, str, str]]:
         faults.append(("cpus", str(document.cpus), "1 or more"))
     if document.disk is not None:
         faults += _faults_of_disk(document.disk, document.data)
+    faults += _faults_of_sample(document.sample, document.cpus)
     keys: set[str] | None = None
     for name, size in document.sizes.items():
         keys = set(size.values) if keys is None else keys

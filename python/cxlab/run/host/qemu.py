@@ -362,7 +362,8 @@ class Command:
         if self.plugin.boot is not None:
             settings["boot"] = self.plugin.boot
         if self.disk is not None:
-            settings["disk"] = f"{self.disk.plugin}:{self.disk.file}"
+            bandwidth = self.machine.drive_bandwidth
+            settings["disk"] = f"{self.disk.plugin}:{self.disk.file}:{bandwidth}"
         own = _option(str(self.plugin.path).replace(",", ",,"), **settings)
         answers = cpuid.answers(self.machine.processor, self.machine.cores)
         told = (f"cpuid={answer}" for answer in answers)
