@@ -41,6 +41,18 @@ def build(folder: Path, name: str) -> Path:
     return program
 
 
+def build_workload(folder: Path, name: str, *flags: str) -> Path:
+    """Compile the source of the workload NAME into ``folder``, unless it is there: the program."""
+    program = folder / name
+    if not program.exists():
+        source = ROOT / "workloads" / name / f"{name}.c"
+        include = f"-I{artefacts.INCLUDE}"
+        subprocess.run(
+            ["gcc", "-O2", "-mavx2", "-pthread", include, *flags, "-o", program, source, "-lm"], check=True
+        )
+    return program
+
+
 def cxlab(*arguments: str | Path) -> str:
     """Run one command of ``cxlab``: its standard output.
 
@@ -65,3 +77,15 @@ def run(
     out = folder / name
     said = cxlab("run", "--out", out, *options, "--", *program)
     return said, msgspec.json.decode((out / "summary.json").read_bytes(), type=Run)
+
+
+def run_once(
+    folder: Path, name: str, options: Sequence[str | Path], program: Sequence[str | Path]
+) -> tuple[str, Run]:
+    """Do what `run` does, unless an earlier call with this name has finished it in this folder."""
+    kept = folder / f"{name}.said"
+    if not kept.exists():
+        said, _ = run(folder, name, ["--overwrite", *options], program)
+        kept.write_text(said)
+    summary = folder / name / "summary.json"
+    return kept.read_text(), msgspec.json.decode(summary.read_bytes(), type=Run)

@@ -1,7 +1,7 @@
 """CXL-DMSim (Hong et al.), figure 15a: DLRM inference with half of the pages on DDR-R or on CXL-ASIC.
 
 Eight threads of a real embedding reduction on the testbed's one channel of DDR-L. The paper does not say how
-many threads its figure has. Eight ask for more than the channel gives. Table IV has the bench's 48 cores.
+many threads its figure has. Eight ask for more than the channel gives. Table IV has 12 and 48.
 """
 
 from __future__ import annotations

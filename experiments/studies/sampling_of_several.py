@@ -13,7 +13,6 @@ kept in --out, and a second call goes on where the first one ended.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from pathlib import Path
 import msgspec
 from cxlab.border import RunResult
 from cxlab.error import InputError
-from cxlab.run.guest import artefacts
 
 from experiments import guests
 from experiments.experiment import Asked, Report, real
@@ -70,18 +68,6 @@ MARKED = ("--detail", "marker")
 FROM_READY = ("--from-output", READY)
 
 
-def _workload(folder: Path, name: str, *flags: str) -> str:
-    """Compile the workload's own source, unless it is there: the program."""
-    program = folder / name
-    if not program.exists():
-        source = guests.ROOT / "workloads" / name / f"{name}.c"
-        include = f"-I{artefacts.INCLUDE}"
-        subprocess.run(
-            ["gcc", "-O2", "-mavx2", "-pthread", include, *flags, "-o", program, source, "-lm"], check=True
-        )
-    return str(program)
-
-
 def programs(folder: Path) -> dict[str, Callable[[], Subject]]:
     """Each by name; built or written when it is asked for."""
 
@@ -95,11 +81,20 @@ def programs(folder: Path) -> dict[str, Callable[[], Subject]]:
     return {
         "xz": lambda: Subject(4, ["sh", "-c", XZ.format(text=text())], FROM_READY),
         "embedding": lambda: Subject(
-            4, [_workload(folder, "embedding"), "65536", "1500", "80", "4", "4", "0", "1"], MARKED
+            4,
+            [str(guests.build_workload(folder, "embedding")), "65536", "1500", "80", "4", "4", "0", "1"],
+            MARKED,
         ),
         "euler": lambda: Subject(
             4,
-            [*openmp, _workload(folder, "euler", "-mfma", "-fopenmp"), "160", "160", "1", "3"],
+            [
+                *openmp,
+                str(guests.build_workload(folder, "euler", "-mfma", "-fopenmp")),
+                "160",
+                "160",
+                "1",
+                "3",
+            ],
             MARKED,
         ),
         "ledger": lambda: Subject(4, [str(guests.build(folder, "ledger")), "4", "40000"], MARKED),

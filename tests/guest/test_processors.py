@@ -15,8 +15,8 @@ from guests import Cxlab, Ran
 ROUNDS = 2000
 #: Takings of a lock, by each of two processors.
 TURNS = 10_000
-#: How far apart in time processors may run; the second is what is there without a word.
-SKEWS = ("200ns", "2us", "20us")
+#: How far apart in time processors may run; 2 us is what is there without a word.
+SKEWS = ("0ns", "200ns", "2us", "20us")
 #: What PAUSE makes a thread wait (crates/access/src/record.rs) [ns].
 PAUSE = 36.8
 #: Latency of an LLC hit, and the highest latency of a line from another core's cache. The snoop's trip there
@@ -157,7 +157,7 @@ def test_processors_with_nothing_to_do_cost_nothing(programs: Path, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("options", "wanted"),
-    [(("--cpus", "49"), "valid: 1 to 48"), (("--skew", "2"), "valid: 100ns to 1ms")],
+    [(("--cpus", "49"), "valid: 1 to 48"), (("--skew", "2"), "valid: 0ns to 1ms")],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, options: tuple[str, ...], wanted: str) -> None:
     ran = Cxlab(tmp_path).run("true", options=options)
@@ -182,6 +182,24 @@ def test_twelve_processors_take_a_lock_one_after_the_other(programs: Path, tmp_p
     assert runs[0] == runs[1]
     # All but the takings of one that finds its own line still there.
     assert runs[0]["core"]["snoops"] >= cpus * turns / 2
+
+
+def test_a_barrier_that_spins_takes_as_long_as_in_exact_order(programs: Path, tmp_path: Path) -> None:
+    """The mean of its rounds at the usual skew is within 10 % of that of the exact order, on 8 processors."""
+    cpus, rounds = 8, 60
+    found = {}
+    for skew in ("0ns", "2us"):
+        (tmp_path / skew).mkdir()
+        asked = ["--cpus", str(cpus), "--skew", skew]
+        ran = Cxlab(tmp_path / skew, "marker").run(
+            str(programs / "lock"), "barrier", str(cpus), str(rounds), options=asked
+        )
+        assert ran.status == 0, ran.stderr
+        assert int(ran.stdout.split()[0]) == cpus * rounds
+        found[skew] = float(ran.stdout.split()[1])
+    # In a round each owns the count's line once, and no two at a time.
+    assert found["0ns"] >= cpus * LLC
+    assert found["2us"] == pytest.approx(found["0ns"], rel=0.1)
 
 
 def test_many_processors_boot_in_a_time_that_goes_with_their_number(tmp_path: Path) -> None:

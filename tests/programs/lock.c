@@ -1,5 +1,5 @@
 /* lock KIND N TIMES: N threads, each on a processor of its own, add to one counter under a spin lock, TIMES each; who waits
-   executes PAUSE (spin) or not (hard). Or one thread produces numbers for another through a ring (ring), one alone for
+   executes PAUSE (spin) or not (hard). Or they work and meet at a barrier that spins, TIMES each (barrier). Or one thread produces numbers for another through a ring (ring), one alone for
    itself. Prints the counter, and the mean time of a turn [ns]. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
@@ -36,6 +36,22 @@ static void *add(void *who) {
     return 0;
 }
 
+/* MERCI's barrier (utils.h): the last to come resets the count and lets the others pass. */
+static void *meet_often(void *who) {
+    meet_on((uint64_t)who);
+    for (uint64_t i = 0; i < times; i++) {
+        for (int work = 0; work < 500; work++) __asm__ volatile("add $1, %%rax" ::: "rax");
+        const uint64_t before = atomic_load(&tail);
+        if (atomic_fetch_add(&head, 1) == threads - 1) {
+            counter += threads;
+            atomic_store(&head, 0);
+            atomic_store(&tail, before + 1);
+        } else
+            while (atomic_load(&tail) == before) _mm_pause();
+    }
+    return 0;
+}
+
 static inline void put(uint64_t i) {
     while (atomic_load(&head) - atomic_load(&tail) == RING) _mm_pause();
     ring[i % RING] = i;
@@ -68,6 +84,7 @@ int main(int argc, char **argv) {
     const char *kind = argv[argc - 3];
     void *(*mine)(void *) = strcmp(kind, "ring") == 0 ? consume : add;
     void *(*theirs)(void *) = strcmp(kind, "ring") == 0 ? produce : add;
+    if (strcmp(kind, "barrier") == 0) mine = theirs = meet_often;
     polite = strcmp(kind, "hard") != 0;
     threads = strtoull(argv[argc - 2], 0, 0), times = strtoull(argv[argc - 1], 0, 0);
     pthread_t others[64];

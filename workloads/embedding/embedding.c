@@ -1,18 +1,22 @@
 /* Embedding reduction, as MERCI measures it: rows of a table are gathered and added up to one row a query.
  *
- *   embedding ROWS QUERIES PER_QUERY THREADS WARM SKEW SEED
+ *   embedding ROWS QUERIES PER_QUERY THREADS WARM SKEW SEED [spin]
  *
  * A row is 64 floats. A query adds up PER_QUERY rows; SKEW is the exponent of Zipf's law that draws them, in
  * hundredths, and 0 draws all rows alike. Each thread has queries of its own, drawn before detail begins, as
- * MERCI reads its queries from a file. It runs WARM of them that are not counted. Threads begin together.
+ * MERCI reads its queries from a file. It runs WARM of them that are not counted. Threads begin together. With `spin`
+ * they wait for each other as MERCI's do, in a loop around a load and a PAUSE, and its turns at the end are counted.
  * Source: Y. Lee et al., MERCI, ASPLOS 2021: EMBEDDING_DIM of its utils.h, and its reduction on one thread a core. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
 
 #include <errno.h>
+#include <immintrin.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +35,7 @@ struct thread {
     uint32_t *rows;
     float *sums;
     double seconds;
+    uint64_t waited;
 };
 
 static float *table;
@@ -38,6 +43,8 @@ static uint64_t rows, queries, per_query, warm;
 static int threads;
 static struct thread all[MOST_THREADS];
 static pthread_barrier_t together;
+static bool spins;
+static atomic_int arrived, passed;
 
 static void fail(const char *what) {
     fprintf(stderr, "embedding: %s\n", what);
@@ -87,6 +94,24 @@ static __attribute__((noinline)) void reduce(const uint32_t *asked, float *sum) 
     memcpy(sum, sums, sizeof sums);
 }
 
+/* Waits for all threads. Returns how often a thread that spins has looked. */
+static uint64_t meet(void) {
+    if (!spins) {
+        pthread_barrier_wait(&together);
+        return 0;
+    }
+    const int before = atomic_load_explicit(&passed, memory_order_relaxed);
+    uint64_t looks = 0;
+    if (atomic_fetch_add(&arrived, 1) == threads - 1) {
+        atomic_store(&arrived, 0);
+        atomic_store_explicit(&passed, before + 1, memory_order_release);
+        return 0;
+    }
+    for (; atomic_load_explicit(&passed, memory_order_acquire) == before; looks++)
+        _mm_pause();
+    return looks;
+}
+
 static void *work(void *argument) {
     struct thread *thread = argument;
     cpu_set_t one;
@@ -96,14 +121,14 @@ static void *work(void *argument) {
     pthread_barrier_wait(&together);
     if (thread->number == 0)
         CXLAB_REGION_BEGIN;
-    pthread_barrier_wait(&together);
+    meet();
     for (uint64_t query = 0; query < warm; query++)
         reduce(thread->rows + query * per_query, thread->sums);
     double begun = seconds();
     for (uint64_t query = 0; query < queries; query++)
         reduce(thread->rows + (warm + query) * per_query, thread->sums + query * DIMENSION);
     thread->seconds = seconds() - begun;
-    pthread_barrier_wait(&together);
+    thread->waited = meet();
     if (thread->number == 0)
         CXLAB_REGION_END;
     return NULL;
@@ -123,8 +148,9 @@ static void check(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 8)
-        fail("seven arguments are needed; the file says which");
+    if (argc != 8 && !(argc == 9 && strcmp(argv[8], "spin") == 0))
+        fail("seven arguments are needed, and perhaps `spin`; the file says which");
+    spins = argc == 9;
     rows = strtoull(argv[1], NULL, 10), queries = strtoull(argv[2], NULL, 10);
     per_query = strtoull(argv[3], NULL, 10), threads = atoi(argv[4]), warm = strtoull(argv[5], NULL, 10);
     double skew = atof(argv[6]) / 100;
@@ -150,9 +176,11 @@ int main(int argc, char **argv) {
         pthread_create(&all[number].handle, NULL, work, &all[number]);
     work(&all[0]);
     double rate = 0, longest = 0;
+    uint64_t waited = 0;
     for (int number = 0; number < threads; number++) {
         if (number > 0)
             pthread_join(all[number].handle, NULL);
+        waited += all[number].waited;
         rate += (double)queries / all[number].seconds;
         longest = all[number].seconds > longest ? all[number].seconds : longest;
     }
@@ -160,5 +188,7 @@ int main(int argc, char **argv) {
     printf("measure throughput %.9g\n", rate);
     printf("measure gathered %.9g\n", rate * (double)(per_query * DIMENSION * sizeof *table) / 1e9);
     printf("measure slowest_thread %.9g\n", longest * 1e6);
+    if (spins)
+        printf("looks in the last barrier %llu\n", (unsigned long long)waited);
     return 0;
 }

@@ -164,7 +164,7 @@ impl Arguments {
                 ("vcpus", count) => {
                     vcpus = count.parse().ok().filter(|n| (1..=Vcpu::MOST).contains(n)).ok_or_else(refuse)?;
                 }
-                ("skew", ps) => skew_ps = above_zero(ps).ok_or_else(refuse)?,
+                ("skew", ps) => skew_ps = ps.parse().map_err(|_| refuse())?,
                 ("sample", numbers) => sample = Some(schedule(numbers).ok_or_else(refuse)?),
                 ("warmup", "program") => warm_up = WarmUp::Program,
                 ("counters", port) => counters = Some(above_zero(port).ok_or_else(refuse)?),

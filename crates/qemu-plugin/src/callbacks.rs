@@ -38,7 +38,7 @@ unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
     }
     let block = BlockData::of_pointer(data);
     let may_enter = with(|stream| match mode::now() {
-        Mode::Detail => stream.feed.may_enter(vcpu, block.id()),
+        Mode::Detail => stream.may_enter(vcpu, block.id()),
         _ => stream.may_warm(vcpu),
     });
     if !may_enter {

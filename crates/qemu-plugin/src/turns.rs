@@ -10,7 +10,7 @@
 //! behind, by that estimate: what it reads is nobody's future. While a vCPU spins, which its PAUSE tells, no vCPU
 //! runs ahead of another, whatever the skew. The one that waits looks again behind each PAUSE, and sees what others
 //! have done by then. To keep this rule, the plugin asks the model where the others are at each beginning and end of
-//! a turn. An estimate is wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of
+//! a turn. With a skew of 0 it does so throughout. An estimate is wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of
 //! a block or before a clock read. QEMU's state is put back to that instruction (`cpu_loop_exit_restore`), and the
 //! main loop goes on to the next vCPU.
 
@@ -148,14 +148,29 @@ impl Turns {
         Turns { estimates: vec![Estimate::new(); vcpus()], running: 0, left: 0, spinning: 0, skew_ps: spec().skew_ps }
     }
 
-    /// A stretch of detail begins.
-    pub fn begin_stretch(&mut self) {
-        self.estimates.iter_mut().for_each(Estimate::begin_stretch);
+    /// Detail goes on where the model has come to `now_ps`: there all have committed what they did. An instruction of each
+    /// took so long in the last stretches, as far as is known `[ps]`.
+    pub fn resume(&mut self, now_ps: u64, paces_ps: impl Iterator<Item = u64>) {
+        for (estimate, pace_ps) in self.estimates.iter_mut().zip(paces_ps) {
+            estimate.go_on_at(now_ps, pace_ps);
+        }
     }
 
-    /// How long the instructions of each took in the stretch that ends here `[ps]`.
-    pub fn end_stretch(&self) -> impl Iterator<Item = u64> {
-        self.estimates.iter().map(Estimate::end_stretch)
+    /// A stretch of detail begins where the model has come to `now_ps`.
+    pub fn begin_stretch(&mut self, now_ps: u64) {
+        for (vcpu, estimate) in self.estimates.iter_mut().enumerate() {
+            // Sleep before the stretch is none of it.
+            if is_halted(vcpu) {
+                estimate.stand_until(now_ps);
+            }
+            estimate.begin_stretch(now_ps);
+        }
+    }
+
+    /// How long the instructions of each took in the stretch that ends where the model has come to `now_ps` `[ps]`.
+    pub fn end_stretch(&self, now_ps: u64) -> impl Iterator<Item = u64> {
+        let each = self.estimates.iter().enumerate();
+        each.map(move |(vcpu, estimate)| estimate.end_stretch(now_ps, qemu::is_idle(vcpu)))
     }
 
     fn others(&self, vcpu: usize) -> impl Iterator<Item = &Estimate> {
@@ -209,9 +224,10 @@ impl Turns {
         self.left > 0
     }
 
-    /// Whether another one waits for what the running one does. Who spins is known well without asking.
+    /// Whether another one waits for what the running one does, or all actions are to be in order. Who spins is known
+    /// well without asking.
     fn is_watched(&self) -> bool {
-        self.others_spin(self.running) && !self.estimates[self.running].spins()
+        (self.skew_ps == 0 || self.others_spin(self.running)) && !self.estimates[self.running].spins()
     }
 
     /// Measures how many instructions the running vCPU may execute.

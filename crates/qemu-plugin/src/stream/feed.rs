@@ -107,8 +107,9 @@ impl Feed {
     }
 
     /// Detail goes on after a phase that was not timed.
-    pub fn resume(&mut self, vcpu: usize) {
+    pub fn resume(&mut self, vcpu: usize, paces_ps: impl Iterator<Item = u64>) {
         mode::set(Mode::Detail);
+        self.turns.resume(self.model_ps, paces_ps);
         self.take_over(vcpu);
         // A vCPU that has something to do goes on at once. It would otherwise wait for the end of a turn that nobody
         // shortens.
@@ -121,12 +122,12 @@ impl Feed {
 
     /// A stretch of detail begins, after its first phase has.
     pub fn begin_stretch(&mut self) {
-        self.turns.begin_stretch();
+        self.turns.begin_stretch(self.model_ps);
     }
 
     /// How long the instructions of each vCPU took in the stretch that ends here `[ps]`.
     pub fn end_stretch(&self) -> impl Iterator<Item = u64> {
-        self.turns.end_stretch()
+        self.turns.end_stretch(self.model_ps)
     }
 
     /// The guest's time went on by so much while the model's stood still.

@@ -197,6 +197,11 @@ impl Warming {
         ((model_ps - self.detail_began_ps).saturating_sub(self.detail_idle_ps), stretch)
     }
 
+    /// Time of an instruction of each of several vCPUs in the last stretches of detail `[ps]`.
+    pub fn paces_ps(&self) -> impl Iterator<Item = u64> {
+        self.axis.paces_ps()
+    }
+
     /// Whether a region of several vCPUs is to begin in detail, because nothing is known of their pace.
     pub fn begins_unknown(&self) -> bool {
         self.several && self.progress.is_some() && self.axis.is_new()
@@ -209,10 +214,15 @@ impl Warming {
         self.end(model_ps);
     }
 
-    /// Whether the beginning of a region is over where the model has come to `model_ps`. It takes so long by the model,
-    /// and the instructions of each vCPU so long `[ps]`.
+    /// Whether the model has come to the end of the beginning of a region.
+    pub fn is_beginning_over(&self, model_ps: u64) -> bool {
+        self.beginning_until_ps.is_some_and(|until_ps| model_ps >= until_ps)
+    }
+
+    /// Ends the beginning of a region, if it is over where the model has come to `model_ps`. It takes so long by the model,
+    /// and the instructions of each vCPU so long `[ps]`. Returns whether it has ended.
     pub fn ends_beginning(&mut self, model_ps: u64, busy_ps: impl Iterator<Item = u64>) -> bool {
-        if self.beginning_until_ps.is_none_or(|until_ps| model_ps < until_ps) {
+        if !self.is_beginning_over(model_ps) {
             return false;
         }
         self.beginning_until_ps = None;

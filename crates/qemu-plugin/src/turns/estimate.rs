@@ -18,6 +18,9 @@ const LEAST_PACE_PS: u64 = 40;
 /// Instructions that a pace is measured over, at least. A core comes to its instructions in bursts as long as its reorder
 /// buffer.
 const MEASURED: u64 = 2048;
+/// Instructions that a much slower pace is measured over, at least: a reorder buffer. A pace that is too slow makes turns
+/// short. One that is too fast lets the vCPU run ahead.
+const BURST: u64 = 512;
 /// Instructions that a core dispatches without waiting after it has committed all, at most: twice a reorder buffer.
 const FILL: u64 = 1024;
 /// Sync points of a vCPU that are kept until they are answered: those of one that ran far ahead are answered late.
@@ -120,16 +123,19 @@ impl Estimate {
         self.pace_ps
     }
 
-    /// A stretch of detail begins.
-    pub fn begin_stretch(&mut self) {
-        self.stretch = (self.ps(), self.here);
+    /// A stretch of detail begins where all have come to `now_ps`.
+    pub fn begin_stretch(&mut self, now_ps: u64) {
+        self.stretch = (now_ps, self.here);
     }
 
-    /// How long the instructions of the stretch that ends here took, without halts, devices and loops that wait `[ps]`.
-    pub fn end_stretch(&self) -> u64 {
+    /// How long the instructions of a stretch took that ends for all at `now_ps`, without halts, devices and loops that
+    /// wait `[ps]`. Where this vCPU alone has come to is an estimate, and wrong by up to several times a stretch where the
+    /// model answers late. So that is asked only of one that sleeps.
+    pub fn end_stretch(&self, now_ps: u64, sleeps: bool) -> u64 {
         let (began_ps, began) = self.stretch;
         let since = self.here.since(began);
-        self.ps().saturating_sub(began_ps + since.stood_ps + since.spun * self.spin_pace_ps)
+        let ends_ps = if sleeps { self.ps().min(now_ps) } else { now_ps };
+        ends_ps.saturating_sub(began_ps + since.stood_ps + since.spun * self.spin_pace_ps)
     }
 
     /// Whether this is the model's own word.
@@ -166,6 +172,15 @@ impl Estimate {
     /// A device has kept it so long.
     pub fn stand(&mut self, ps: u64) {
         self.here.stood_ps += ps;
+    }
+
+    /// All it has done is committed, and it goes on at `ps`. A stretch is too short for it to learn its pace there.
+    /// One with too fast a pace runs ahead for as long as a window.
+    pub fn go_on_at(&mut self, ps: u64, pace_ps: u64) {
+        self.pace_ps = pace_ps.max(LEAST_PACE_PS);
+        self.here.stood_ps += ps.saturating_sub(self.ps());
+        (self.known_ps, self.known, self.lead_ps, self.put_off) = (ps, self.here, 0, 0);
+        (self.drained, self.filled, self.drained_at) = (None, None, self.here);
     }
 
     /// Standing still, it comes to `ps`.
@@ -212,9 +227,11 @@ impl Estimate {
         };
         let (before_ps, from) = *before.get_or_insert((ps, place));
         let since = place.since(from);
-        if since.worked().max(since.spun) >= MEASURED {
+        let took_ps = ps.saturating_sub(before_ps).saturating_sub(since.stood_ps);
+        let slows = since.worked() >= BURST && took_ps > 2 * since.worked() * self.pace_ps;
+        if slows || since.worked().max(since.spun) >= MEASURED {
             *before = Some((ps, place));
-            self.learn_pace(ps.saturating_sub(before_ps).saturating_sub(since.stood_ps), since);
+            self.learn_pace(took_ps, since);
         }
     }
 
@@ -222,7 +239,7 @@ impl Estimate {
     /// next to no time beside the PAUSE. A vCPU with that pace would run alone for tens of microseconds when it works again.
     fn learn_pace(&mut self, ps: u64, since: Place) {
         let (worked, spun) = (since.worked(), since.spun);
-        if worked >= MEASURED {
+        if worked >= MEASURED.min(BURST) && worked >= spun {
             self.pace_ps = (ps.saturating_sub(spun * self.spin_pace_ps) / worked).max(LEAST_PACE_PS);
         } else {
             self.spin_pace_ps = ps.saturating_sub(worked * self.pace_ps) / spun;

@@ -12,8 +12,8 @@ from cxlab.run.options.option import Context, Effect, Option
 MOST_CPUS = 64
 #: In picoseconds.
 UNITS = {"ns": 10**3, "us": 10**6, "ms": 10**9}
-#: Below, a turn is a few instructions; above, threads that wait for each other wait for the simulator [ps].
-LEAST_SKEW_PS, MOST_SKEW_PS = 100 * UNITS["ns"], UNITS["ms"]
+#: Above, threads that wait for each other wait for the simulator [ps].
+MOST_SKEW_PS = UNITS["ms"]
 
 
 def parse_cpus(cpus: int, machine: Machine) -> int:
@@ -39,9 +39,9 @@ def parse_skew(text: str) -> int:
 
     """
     match = re.fullmatch(r"([0-9]+) ?(ns|us|ms)", text)
-    skew = int(match[1]) * UNITS[match[2]] if match else 0
-    if not LEAST_SKEW_PS <= skew <= MOST_SKEW_PS:
-        raise BadRequest(f"--skew {text}: this is out of range; valid: 100ns to 1ms, as in 2us")
+    skew = int(match[1]) * UNITS[match[2]] if match else MOST_SKEW_PS + 1
+    if skew > MOST_SKEW_PS:
+        raise BadRequest(f"--skew {text}: this is out of range; valid: 0ns to 1ms, as in 2us")
     return skew
 
 
@@ -60,8 +60,8 @@ def _skew(text: str, _: Context) -> Effect:
 #: A turn of 2 us costs the host little, and is short against what threads wait for each other.
 SKEW: Option[str] = Option(
     "--skew",
-    "Simulated time that one processor may be ahead of another, 100ns to 1ms. A shorter time orders their "
-    "accesses more exactly, and runs slower.  Example: 500ns",
+    "Simulated time that one processor may be ahead of another, 0ns to 1ms. A shorter time orders their "
+    "accesses more exactly, and runs slower. With 0ns a turn is 100 instructions at most.  Example: 500ns",
     {"default": "2us", "show_default": True, "metavar": "TIME"},
     _skew,
 )
