@@ -39,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {
 #: module around it. The crate's root is the roof.
 FLOORS: dict[str, tuple[str, ...]] = {
     "crates/kernel": (
-        "order slab random turns",
+        "host_cache order slab random turns",
         "quantity",
         "credits event server slots statistic",
     ),

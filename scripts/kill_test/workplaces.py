@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import pty
 import shutil
@@ -15,8 +14,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from cxlab.run.guest import cache, checkpoint
 from modes import CXLAB, INPUTS, Mode
+from msgspec import Struct
+
+
+class _File(Struct, frozen=True):
+    """A file that was read."""
+
+    path: str
+    sha256: str
+
+
+class _Config(Struct, frozen=True):
+    """Keys of config.json that are read here."""
+
+    libraries: list[_File] = []
 
 
 @dataclass(frozen=True)
@@ -127,10 +141,10 @@ class Workplace:
     def read(self) -> dict[str, str]:
         """Digest of each file of this host that the last run's program read when it was started."""
         try:
-            config = json.loads((self.folder / "out/config.json").read_text())
-        except (OSError, ValueError):
+            config = msgspec.json.decode((self.folder / "out/config.json").read_bytes(), type=_Config)
+        except (OSError, msgspec.MsgspecError):
             return {}
-        return {file["path"]: file["sha256"] for file in config.get("libraries", [])}
+        return {file.path: file.sha256 for file in config.libraries}
 
     def has_left(self) -> list[str]:
         """Names of what only a complete run leaves, for messages: its trace or its checkpoint."""
