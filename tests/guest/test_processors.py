@@ -15,7 +15,7 @@ from guests import Cxlab, Ran
 ROUNDS = 2000
 #: Takings of a lock, by each of two processors.
 TURNS = 10_000
-#: How far apart in time processors may run; 2 us is what is there without a word.
+#: How far apart in time processors may run. The default is 2 us.
 SKEWS = ("0ns", "200ns", "2us", "20us")
 #: What PAUSE makes a thread wait (crates/access/src/record.rs) [ns].
 PAUSE = 36.8

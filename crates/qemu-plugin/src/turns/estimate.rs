@@ -239,7 +239,7 @@ impl Estimate {
     /// next to no time beside the PAUSE. A vCPU with that pace would run alone for tens of microseconds when it works again.
     fn learn_pace(&mut self, ps: u64, since: Place) {
         let (worked, spun) = (since.worked(), since.spun);
-        if worked >= MEASURED.min(BURST) && worked >= spun {
+        if worked >= BURST && worked >= spun {
             self.pace_ps = (ps.saturating_sub(spun * self.spin_pace_ps) / worked).max(LEAST_PACE_PS);
         } else {
             self.spin_pace_ps = ps.saturating_sub(worked * self.pace_ps) / spun;
