@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -32,25 +32,27 @@ class Run(RunResult, frozen=True, kw_only=True):
 
 def build(folder: Path, name: str) -> Path:
     """Compile tests/programs/NAME.c into ``folder``, unless it is there: the program."""
-    program = folder / name
-    if not program.exists():
-        source = ROOT / "tests" / "programs" / f"{name}.c"
-        subprocess.run(
-            ["gcc", "-O2", f"-I{artefacts.INCLUDE}", "-pthread", "-o", program, source], check=True
-        )
-    return program
+    return _compiled(folder / name, ROOT / "tests" / "programs" / f"{name}.c")
 
 
 def build_workload(folder: Path, name: str, *flags: str) -> Path:
     """Compile the source of the workload NAME into ``folder``, unless it is there: the program."""
-    program = folder / name
+    source = ROOT / "workloads" / name / f"{name}.c"
+    return _compiled(folder / name, source, "-mavx2", *flags)
+
+
+def _compiled(program: Path, source: Path, *flags: str) -> Path:
     if not program.exists():
-        source = ROOT / "workloads" / name / f"{name}.c"
         include = f"-I{artefacts.INCLUDE}"
-        subprocess.run(
-            ["gcc", "-O2", "-mavx2", "-pthread", include, *flags, "-o", program, source, "-lm"], check=True
-        )
+        subprocess.run(["gcc", "-O2", *flags, include, "-pthread", "-o", program, source, "-lm"], check=True)
     return program
+
+
+def text_file(folder: Path, lines: int) -> Path:
+    """Write lines of numbers that look drawn, for programs that sort or compress: the file."""
+    file = folder / "text"
+    file.write_text("".join(f"{line * 7919 % 100003} {line * 31 % 977}\n" for line in range(lines)))
+    return file
 
 
 def cxlab(*arguments: str | Path) -> str:
@@ -74,9 +76,8 @@ def run(
     folder: Path, name: str, options: Sequence[str | Path], program: Sequence[str | Path]
 ) -> tuple[str, Run]:
     """Run a program in a guest whose results go to ``folder/name``: its output, and the run's figures."""
-    out = folder / name
-    said = cxlab("run", "--out", out, *options, "--", *program)
-    return said, msgspec.json.decode((out / "summary.json").read_bytes(), type=Run)
+    said = cxlab("run", "--out", folder / name, *options, "--", *program)
+    return said, _summary(folder, name)
 
 
 def run_once(
@@ -87,5 +88,14 @@ def run_once(
     if not kept.exists():
         said, _ = run(folder, name, ["--overwrite", *options], program)
         kept.write_text(said)
-    summary = folder / name / "summary.json"
-    return kept.read_text(), msgspec.json.decode(summary.read_bytes(), type=Run)
+    return kept.read_text(), _summary(folder, name)
+
+
+def _summary(folder: Path, name: str) -> Run:
+    return msgspec.json.decode((folder / name / "summary.json").read_bytes(), type=Run)
+
+
+def windows(results: Iterable[RunResult]) -> str:
+    """Fewest and most windows of these runs, as far as they are sampled."""
+    counts = [result.sampling.windows for result in results if result.sampling]
+    return f"{min(counts, default=0)} to {max(counts, default=0)}"

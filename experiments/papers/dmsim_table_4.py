@@ -19,6 +19,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean as mean
 
 from cxlab import figure
 from cxlab.bench import sweep
@@ -45,7 +46,6 @@ PER_QUERY = 80
 QUERIES, QUICK_QUERIES = 12_000, 2_400
 SEEDS = 3
 SAMPLE, QUICK_SAMPLE = "detail=10us,warm=30us,every=200us", "detail=10us,warm=30us,every=100us"
-QUICK_NOTE = "one seed, and few windows: these figures are not for quoting"
 #: Stages of a load in the device.
 OF_THE_DEVICE = ("device_in", "device_queue", "media", "link_s2m")
 #: Of the stand-in.
@@ -65,28 +65,28 @@ class Guest:
     @property
     def queries_per_second(self) -> float:
         """Between the two barriers, as the windows tell it."""
-        return mean([self.queries / result.simulated_seconds for result in self.results])
+        return mean(self.queries / result.simulated_seconds for result in self.results)
 
     @property
     def load_ns(self) -> float:
         """Mean time of all loads, as if those that the caches answer took none [ns]."""
-        return mean([node_ns(result) / accesses(result) for result in self.results])
+        return mean(node_ns(result) / accesses(result) for result in self.results)
 
     @property
     def miss_ns(self) -> float:
         """Mean time of an L3 miss [ns]."""
-        return mean([ran(result).miss_ns(NODE) for result in self.results])
+        return mean(ran(result).miss_ns(NODE) for result in self.results)
 
     @property
     def device_ns(self) -> float:
         """Mean time of a load in the device [ns]."""
         stages = [result.nodes[NODE].stages_ns for result in self.results]
-        return mean([sum(of.get(stage, 0.0) for stage in OF_THE_DEVICE) for of in stages])
+        return mean(sum(of.get(stage, 0.0) for stage in OF_THE_DEVICE) for of in stages)
 
     @property
     def in_l1(self) -> float:
         """Accesses that hit L1 [%]."""
-        return mean([100 * result.core.l1_hits / accesses(result) for result in self.results])
+        return mean(100 * result.core.l1_hits / accesses(result) for result in self.results)
 
     @property
     def looks_of_a_query(self) -> float:
@@ -96,13 +96,7 @@ class Guest:
     @property
     def windows(self) -> str:
         """Fewest and most windows of a run."""
-        counts = [result.sampling.windows for result in self.results if result.sampling]
-        return f"{min(counts)} to {max(counts)}"
-
-
-def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean."""
-    return sum(values) / len(values)
+        return guests.windows(self.results)
 
 
 def accesses(result: RunResult) -> int:
@@ -130,16 +124,8 @@ def in_guest(asked: Asked, threads: int) -> Guest:
     sample = QUICK_SAMPLE if asked.quick else SAMPLE
     results, looks = [], []
     for seed in range(seeds):
-        options = [
-            "--machine",
-            MACHINE,
-            "--set",
-            machines.NO_PREFETCH,
-            "--membind",
-            NODE,
-            "--detail",
-            "marker",
-        ]
+        options = ["--machine", MACHINE, "--set", machines.NO_PREFETCH, "--membind", NODE]
+        options += ["--detail", "marker"]
         options += ["--cpus", str(threads), "--sample", sample, "--sample-seed", str(seed)]
         given = [rows, queries // threads, PER_QUERY, threads, 0, 0, seed, "spin"]
         name = f"{threads}-{rows}-{queries}-{seed}"
@@ -217,7 +203,7 @@ def measure(asked: Asked) -> Report:
         for threads, guest in ((FEW, few), (MANY, many))
     ]
     if asked.quick:
-        return Report(tables, [*notes, QUICK_NOTE])
+        return Report(tables, [*notes, workloads.QUICK_NOTE])
     curves = [stand_in(depth, prefetch) for depth in DEPTHS for prefetch in (False, True)]
     lines = [
         Line(curve.what, [(n, queries(p) / 1e5) for n, p in zip(CORES, curve.points, strict=True)])

@@ -45,12 +45,10 @@ SHOWN = (
 
 def programs(folder: Path) -> dict[str, list[str]]:
     """Three programs: compute with branches, streams, and a real one."""
-    text = folder / "text"
-    text.write_text("".join(f"{line * 7919 % 100003} {line * 31 % 977}\n" for line in range(12_000)))
     return {
         "qsort": [str(guests.build(folder, "qsort")), "100000"],
         "triad": [str(guests.build(folder, "triad")), "20", str(4 << 20)],
-        "sort": ["sort", str(text)],
+        "sort": ["sort", str(guests.text_file(folder, 12_000))],
     }
 
 

@@ -73,13 +73,8 @@ def programs(folder: Path) -> dict[str, Callable[[], Subject]]:
 
     openmp = ["env", "OMP_NUM_THREADS=4", "OMP_PROC_BIND=true", "OMP_WAIT_POLICY=passive"]
 
-    def text() -> Path:
-        file = folder / "text"
-        file.write_text("".join(f"{line * 7919 % 100003} {line * 31 % 977}\n" for line in range(20_000)))
-        return file
-
     return {
-        "xz": lambda: Subject(4, ["sh", "-c", XZ.format(text=text())], FROM_READY),
+        "xz": lambda: Subject(4, ["sh", "-c", XZ.format(text=guests.text_file(folder, 20_000))], FROM_READY),
         "embedding": lambda: Subject(
             4,
             [str(guests.build_workload(folder, "embedding")), "65536", "1500", "80", "4", "4", "0", "1"],
@@ -154,8 +149,7 @@ class Judged:
     @property
     def windows(self) -> str:
         """Fewest and most windows of a sample."""
-        counts = [sample.sampling.windows for sample in self.samples if sample.sampling]
-        return f"{min(counts, default=0)} to {max(counts, default=0)}"
+        return guests.windows(self.samples)
 
     @property
     def named(self) -> int:

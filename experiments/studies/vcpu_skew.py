@@ -90,13 +90,8 @@ def of_many(folder: Path, cpus: int, turns: int, skews: Sequence[str]) -> list[l
 
 def programs(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
     """Options and command of each program."""
-    text = folder / "text"
-    text.write_text("".join(f"{line * 7919 % 100003} {line * 31 % 977}\n" for line in range(LINES)))
-    marked, stream, ledger = (
-        ["--detail", "marker"],
-        guests.build(folder, "stream_threads"),
-        guests.build(folder, "ledger"),
-    )
+    text, marked = guests.text_file(folder, LINES), ["--detail", "marker"]
+    stream, ledger = guests.build(folder, "stream_threads"), guests.build(folder, "ledger")
     return {
         "STREAM": (marked, [str(stream), "4", str(BYTES)]),
         "ledger": (marked, [str(ledger), "4", str(MOVES)]),
