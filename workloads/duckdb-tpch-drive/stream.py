@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-import math
 import os
-import random
 import sys
 import tempfile
 import time
@@ -37,9 +35,7 @@ def main() -> int:
     """Measure and check."""
     thousandths, queries, memory, seed = sys.argv[1:]
     scale = int(thousandths) / 1000
-    numbers = [int(number) for number in queries.split(",")]
-    # The order of a stream of queries is TPC-H's to choose; here the seed draws it.
-    random.Random(int(seed)).shuffle(numbers)
+    numbers = tpch.stream(queries, seed)
     limit = f"{float(memory) * scale:.1f}MB"
     profile = Path(tempfile.mkdtemp()) / "profile.json"
     connection = tpch.opened(DISK, threads=1, memory_limit=limit, temp_directory=str(DISK / "spilled"))
@@ -63,8 +59,7 @@ def main() -> int:
     connection.execute("SET enable_profiling = 'no_output'")
     if not are_published(connection, scale, answers):
         return 1
-    print("measure total", sum(seconds.values()) * 1e3)
-    print("measure geometric_mean", math.exp(sum(map(math.log, seconds.values())) / len(seconds)) * 1e3)
+    tpch.print_times(seconds.values())
     print("measure read", read / 1e6)
     print("measure requests", requests)
     print("measure footprint", footprint / 1e6)

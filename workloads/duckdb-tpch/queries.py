@@ -7,9 +7,7 @@ The answers are compared with those that TPC-H publishes.
 from __future__ import annotations
 
 import ctypes
-import math
 import os
-import random
 import sys
 import time
 from pathlib import Path
@@ -23,9 +21,7 @@ def main() -> int:
     """Measure and check."""
     thousandths, queries, threads, seed = sys.argv[1:]
     folder, scale = Path(os.environ["WORKLOAD_DATA"]), int(thousandths) / 1000
-    numbers = [int(number) for number in queries.split(",")]
-    # The order of a stream of queries is TPC-H's to choose; here the seed draws it.
-    random.Random(int(seed)).shuffle(numbers)
+    numbers = tpch.stream(queries, seed)
     connection = tpch.opened(folder, threads=threads)
     texts = dict(connection.execute("SELECT query_nr, query FROM tpch_queries()").fetchall())
     region = ctypes.CDLL(f"{os.environ['WORKLOAD_BUILD']}/program")
@@ -41,8 +37,7 @@ def main() -> int:
     region.end()
     if not are_published(connection, scale, answers):
         return 1
-    print("measure total", sum(seconds.values()) * 1e3)
-    print("measure geometric_mean", math.exp(sum(map(math.log, seconds.values())) / len(seconds)) * 1e3)
+    tpch.print_times(seconds.values())
     return 0
 
 

@@ -7,25 +7,18 @@ Format: Redis' rdb.h, version 9 (types 4, a hash, and 5, a sorted set with score
 
 from __future__ import annotations
 
-import random
-import string
 import struct
 import sys
 from pathlib import Path
 
-FIELDS, FIELD_BYTES = 10, 100
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ycsb_client"))
+
+from records import drawn
+
 HASH, SORTED_SET = b"\x04", b"\x05"
 RESIZE, SELECT, END = b"\xfb", b"\xfe", b"\xff"
 #: Eight bytes of zero: no checksum.
 NO_CHECKSUM = bytes(8)
-
-
-def fnv_hash(value: int) -> int:
-    """YCSB's hash of a record's number: FNV-1a over eight bytes, without the sign."""
-    found = 0xCBF29CE484222325
-    for byte in value.to_bytes(8, "little"):
-        found = (found ^ byte) * 1099511628211 % 2**64
-    return 2**64 - found if found >= 2**63 else found
 
 
 def java_hash(name: str) -> int:
@@ -50,15 +43,13 @@ def text(of: bytes) -> bytes:
 
 def dump(records: int, seed: int) -> bytes:
     """The whole file."""
-    drawn = random.Random(seed)
-    letters = "".join(drawn.choices(string.ascii_lowercase, k=1 << 16)).encode()
     parts = [b"REDIS0009", SELECT, length(0), RESIZE, length(records + 1), length(0)]
-    names = [f"user{fnv_hash(number)}" for number in range(records)]
-    for name in names:
-        parts += [HASH, text(name.encode()), length(FIELDS)]
-        for field in range(FIELDS):
-            begin = drawn.randrange(len(letters) - FIELD_BYTES)
-            parts += [text(b"field%d" % field), text(letters[begin : begin + FIELD_BYTES])]
+    names = []
+    for name, fields in drawn(records, seed):
+        names.append(name)
+        parts += [HASH, text(name.encode()), length(len(fields))]
+        for field, value in fields:
+            parts += [text(field), text(value)]
     parts += [SORTED_SET, text(b"_indices"), length(records)]
     for name in names:
         parts += [text(name.encode()), struct.pack("<d", java_hash(name))]

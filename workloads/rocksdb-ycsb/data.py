@@ -7,13 +7,14 @@ librocksdb writes the files, with the options of flash.c that say how a file loo
 from __future__ import annotations
 
 import ctypes
-import random
-import string
 import struct
 import sys
 from pathlib import Path
 
-FIELDS, FIELD_BYTES = 10, 100
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ycsb_client"))
+
+from records import drawn
+
 LIBRARY = "librocksdb.so.7.8"
 BLOCK_BYTES = 16384
 #: RocksDB's kNoChecksum, kDataBlockBinaryAndHash and kNoCompression.
@@ -22,22 +23,9 @@ NO_CHECKSUM, BINARY_AND_HASH, NO_COMPRESSION = 0, 1, 0
 WRITE_BUFFER_BYTES = 1 << 30
 
 
-def fnv_hash(value: int) -> int:
-    """YCSB's hash of a record's number: FNV-1a over eight bytes, without the sign."""
-    found = 0xCBF29CE484222325
-    for byte in value.to_bytes(8, "little"):
-        found = (found ^ byte) * 1099511628211 % 2**64
-    return 2**64 - found if found >= 2**63 else found
-
-
-def value(drawn: random.Random, letters: bytes) -> bytes:
+def value(fields: list[tuple[bytes, bytes]]) -> bytes:
     """The fields of a record, each with two lengths of 16 bits before it."""
-    parts = []
-    for field in range(FIELDS):
-        begin = drawn.randrange(len(letters) - FIELD_BYTES)
-        name = b"field%d" % field
-        parts += [struct.pack("<HH", len(name), FIELD_BYTES), name, letters[begin : begin + FIELD_BYTES]]
-    return b"".join(parts)
+    return b"".join(struct.pack("<HH", len(name), len(of)) + name + of for name, of in fields)
 
 
 def write(folder: Path, records: int, seed: int) -> None:
@@ -62,12 +50,10 @@ def write(folder: Path, records: int, seed: int) -> None:
     library.rocksdb_open.restype = ctypes.c_void_p
     error = ctypes.c_char_p()
     database = ctypes.c_void_p(library.rocksdb_open(options, str(folder).encode(), ctypes.byref(error)))
-    drawn = random.Random(seed)
-    letters = "".join(drawn.choices(string.ascii_lowercase, k=1 << 16)).encode()
-    for number in range(records) if error.value is None else ():
-        key, fields = f"user{fnv_hash(number)}".encode(), value(drawn, letters)
-        sizes = [ctypes.c_size_t(len(part)) for part in (key, fields)]
-        library.rocksdb_put(database, writes, key, sizes[0], fields, sizes[1], ctypes.byref(error))
+    for name, fields in drawn(records, seed) if error.value is None else ():
+        parts = name.encode(), value(fields)
+        sizes = [ctypes.c_size_t(len(part)) for part in parts]
+        library.rocksdb_put(database, writes, parts[0], sizes[0], parts[1], sizes[1], ctypes.byref(error))
     if error.value is not None:
         sys.exit(f"RocksDB: {error.value.decode()}")
     library.rocksdb_compact_range(database, None, ctypes.c_size_t(0), None, ctypes.c_size_t(0))
