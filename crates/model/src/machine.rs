@@ -9,6 +9,7 @@
 //!
 //! The event loop: an event belongs to a core, to the home agents, or to the fabric. A read of DRAM costs four events
 //! (home, memory, answer, fill) and those of its channel. A CXL read costs four more, the other socket three.
+//! A core goes on at an event, and stops before the next. So no core runs past what another does.
 //! Not modelled: cores of the other socket.
 
 mod build;
@@ -141,8 +142,11 @@ impl Machine {
         let loads = vec![CoreLoads::default(); cores.len()];
         let tables = PageTables::Told(FxHashMap::default());
         let drive = spec.drive.as_ref().map(Drive::new).transpose().map_err(|error| inconsistent(error.to_string()))?;
-        let shared = Shared { queue: EventQueue::new(), home, fabric, tables, drive, touched: None };
-        let ready = (0..cores.len()).collect();
+        let mut queue = EventQueue::new();
+        // Each begins with an event, so none runs past the first request of another.
+        (0..cores.len() as u16).for_each(|core| queue.schedule(Time::ZERO, Event::Resume(CoreId(core))));
+        let shared = Shared { queue, home, fabric, tables, drive, touched: None };
+        let ready = VecDeque::new();
         let (since, until, timeline, checks, watched, missing_page) = (Time::ZERO, None, None, None, false, None);
         Ok(Machine { cores, pauses, ready, since, until, timeline, checks, watched, loads, missing_page, shared, spec })
     }
@@ -289,12 +293,15 @@ impl Machine {
         Ok(())
     }
 
-    /// `by` has woken a core, at its own time.
+    /// `by` has woken a core, at its own time. That is an event, so `by` does not run past what the other does next.
     fn wake(&mut self, by: usize, woken: usize) {
         let at = self.cores[by].now();
         let now = self.shared.queue.now();
-        if self.cores[woken].end_halt(at, now) && !self.ready.contains(&woken) {
-            self.ready.push_back(woken);
+        if self.cores[woken].end_halt(at, now) {
+            self.ready.retain(|core| *core != woken);
+            self.pauses[woken] = Pause::Behind;
+            let slot = self.cores[woken].next_slot().max(now);
+            self.shared.queue.schedule(slot, Event::Resume(CoreId(woken as u16)));
         }
     }
 
