@@ -48,9 +48,9 @@ def _compiled(program: Path, source: Path, *flags: str) -> Path:
     return program
 
 
-def text_file(folder: Path, lines: int) -> Path:
+def text_file(folder: Path, lines: int, name: str = "text") -> Path:
     """Write lines of numbers that look drawn, for programs that sort or compress: the file."""
-    file = folder / "text"
+    file = folder / name
     file.write_text("".join(f"{line * 7919 % 100003} {line * 31 % 977}\n" for line in range(lines)))
     return file
 

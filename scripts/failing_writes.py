@@ -2,10 +2,15 @@
 
 ::
 
-    call N of each kind fails, for each N, or for --most of them that are spread evenly
+    call N of each kind fails, for each N
       fsync, rename, truncate, mkdir     strace injects the error, in each thread of all processes
       a new file                         a tmpfs with N inodes left
-      a page of data                     a tmpfs with N pages left
+      a page of data                     a tmpfs with N pages left: the first page and the last of each file
+
+A site is a kind of call and the file that it is about. Modes have most of their sites in common,
+because one piece of code writes the results of all runs. So a site fails once, in the first mode
+that has it. With --every, all calls and pages of each mode fail. That takes many hours, because a
+trace has thousands of pages.
 
 - Either the command says so and its status is not 0, or its files are bit-identical to an undisturbed run's.
 - No traceback, and no half file: neither under its own name nor under a hidden one.
@@ -19,6 +24,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -41,6 +47,8 @@ CALLS = {
     "mkdir,mkdirat": "ENOSPC",
 }
 INODES, PAGES = "new file", "page"
+#: A kind of call, and the file that the call is about.
+Site = tuple[str, str]
 #: A command ends within this [s].
 LIMIT = 300
 SWEEP = f"""[axes]
@@ -66,6 +74,8 @@ class Mode:
     exact: tuple[str, ...]
     #: a trace: its bytes differ from run to run, and it replays or is absent
     trace: str | None = None
+    #: the command has a terminal, where this is typed
+    typed: bytes | None = None
 
 
 RUN = ("run", "--out", "out", "--overwrite")
@@ -78,6 +88,16 @@ MODES = {
     "sweep": Mode(("sweep", "sweep.toml", "--out", "sweep"), ("sweep/runs/*.parquet",)),
     "run": Mode((*RUN, "--", *PROGRAM), ("out/statistics.json",)),
     "record": Mode((*RUN, "--record", "run.trace", "--", *PROGRAM), ("out/statistics.json",), "run.trace"),
+    "sample": Mode(
+        (*RUN, "--sample", "detail=1k,warm=2k,every=50k", "--", *PROGRAM), ("out/statistics.json",)
+    ),
+    "4 vCPUs": Mode((*RUN, "--cpus", "4", "--", *PROGRAM), ("out/statistics.json",)),
+    "device": Mode((*RUN, "--cxl", "device", "--membind", "cxl", "--", *PROGRAM), ("out/statistics.json",)),
+    "boot": Mode(("boot", "--out", "out", "--overwrite", "--detail", "off"), (), typed=b"echo here; exit\n"),
+    "caption": Mode(
+        ("caption", *RUN[1:], "--start", "50%", "--most-samples", "8", "--", *PROGRAM),
+        ("out/statistics.json",),
+    ),
     "calibrate": Mode(
         (
             *("calibrate", "--measured", "curve.csv", "--start", "spr-a1000", "--out", "fitted.toml"),
@@ -117,9 +137,17 @@ class Trial:
         if done.returncode != 0:
             raise SystemExit(f"undisturbed, {name} ends with {done.returncode}: {done.stderr}")
         self.reference = hashes(folder, self.mode)
-        paths = [path for path in folder.rglob("*")]
-        self.names = {path.name for path in paths} - set(INPUTS)
-        self.limits = {INODES: len(paths), PAGES: sum(-(-path.stat().st_size // PAGE) for path in paths)}
+        paths = sorted((path for path in folder.rglob("*") if path.name not in INPUTS), key=_written_at)
+        self.names = {path.name for path in paths}
+        #: sites that fill up, by what is left then
+        self.full: dict[str, list[Site]] = {INODES: [(INODES, path.name) for path in paths], PAGES: []}
+        for path in paths:
+            if path.is_file():
+                pages = -(-path.stat().st_size // PAGE)
+                middle = [(PAGES, f"{path.name}, between")] * (pages - 2)
+                self.full[PAGES] += [(PAGES, f"{path.name}, first"), *middle, (PAGES, f"{path.name}, last")][
+                    :pages
+                ]
 
     def _clear(self) -> None:
         for path in self.folder.iterdir():
@@ -128,35 +156,40 @@ class Trial:
             (self.folder / name).write_text(text)
 
     def _execute(self, before: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*before, *CXLAB, *self.mode.arguments],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            check=False,
-            timeout=LIMIT,
-            # Python's own cache is no result.
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        )
+        terminal: tuple[int, ...] = () if self.mode.typed is None else pty.openpty()
+        if self.mode.typed is not None:
+            os.write(terminal[0], self.mode.typed)
+        try:
+            return subprocess.run(
+                [*before, *CXLAB, *self.mode.arguments],
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=terminal[1] if terminal else subprocess.DEVNULL,
+                check=False,
+                timeout=LIMIT,
+                # Python's own cache is no result.
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            )
+        finally:
+            for descriptor in terminal:
+                os.close(descriptor)
 
-    def calls(self, names: str, log: Path) -> int:
-        """The most calls of this kind that one thread makes."""
+    def calls(self, names: str, log: Path) -> list[set[Site]]:
+        """Sites of the first call of this kind in each thread, of the second, and so on."""
         self._clear()
         self._execute(_strace(names, log))
-        threads = Counter(
-            line.split()[0] for line in log.read_text(errors="replace").splitlines() if "(" in line
-        )
-        return max(threads.values(), default=0)
+        return numbered(names, log.read_text(errors="replace").splitlines(), self.folder)
 
-    def inject(self, names: str, number: int, log: Path) -> list[str] | None:
-        """Defects of a run whose call of this number fails; None if this run made fewer calls."""
+    def inject(self, names: str, number: int, log: Path) -> tuple[list[str], set[Site]]:
+        """Defects of a run whose calls of this number fail, and the sites that failed."""
         self._clear()
         injection = f"inject={names}:error={CALLS[names]}:when={number}"
         done = self._execute((*_strace(names, log), "-e", injection))
         lines = [line for line in log.read_text(errors="replace").splitlines() if "(INJECTED)" in line]
-        return self._judge(done, written(lines, self.folder)) if lines else None
+        failed = {site(names, line, self.folder) for line in lines}
+        return self._judge(done, written(lines, self.folder)) if lines else [], failed
 
     def fill(self, kind: str, left: int) -> list[str]:
         """Defects of a run on a disk with so much left."""
@@ -199,6 +232,12 @@ class Trial:
         return [f"{defect} (status {done.returncode}: {done.stderr.strip()[-300:]})" for defect in found]
 
 
+def _written_at(path: Path) -> tuple[int, int]:
+    """A key that sorts paths by when they were written: a folder before what is in it."""
+    times = [below.stat().st_mtime_ns for below in path.rglob("*")]
+    return min(times, default=path.stat().st_mtime_ns), path.is_file()
+
+
 def _strace(names: str, log: Path) -> tuple[str, ...]:
     return ("strace", "-f", "-y", "-q", "--seccomp-bpf", "-o", str(log), "-e", f"trace={names}")
 
@@ -213,49 +252,76 @@ def written(lines: list[str], folder: Path) -> set[str]:
     return {re.sub(r"^\.(.+)\.[^.]+\.unfinished$", r"\1", name) for name in names}
 
 
-def spread(numbers: range, most: int) -> list[int]:
-    """At most so many of the numbers: the first, the last and what lies evenly between them."""
-    if len(numbers) <= most:
-        return list(numbers)
-    step = (len(numbers) - 1) / max(1, most - 1)
-    return [numbers[round(place * step)] for place in range(most)]
+def site(names: str, line: str, folder: Path) -> Site:
+    """The site of a line of strace: of a rename, the file's new name."""
+    user = written([line], folder)
+    paths = re.findall(r'"([^"]+)"|<(/[^>]+)>', line)
+    path = "".join(paths[-1]) if paths else line
+    name = Path(path).name if user and Path(path).is_relative_to(folder) else path
+    # Names that are drawn have eight letters and digits, as tempfile's have.
+    drawn = re.sub(
+        r"(?<=[-.])[a-z0-9_]{8}(?=[/.]|$)", "*", re.sub(r"^\.(.+)\.[^.]+\.unfinished$", r"\1", name)
+    )
+    return names.partition(",")[0], drawn
 
 
-def tries(trial: Trial, log: Path, most: int) -> Iterator[tuple[str, int, list[str]]]:
-    """Failing calls of a mode: their kinds, their numbers, the defects."""
+def numbered(names: str, lines: list[str], folder: Path) -> list[set[Site]]:
+    """Sites of the first call of each thread, of the second, and so on."""
+    made = Counter[str]()
+    found: list[set[Site]] = []
+    for line in lines:
+        if "(" in line:
+            thread = line.split()[0]
+            if made[thread] == len(found):
+                found.append(set())
+            found[made[thread]].add(site(names, line, folder))
+            made[thread] += 1
+    return found
+
+
+def tries(trial: Trial, log: Path, failed: set[Site], every: bool) -> Iterator[tuple[str, int, list[str]]]:
+    """Failing calls of a mode: their kinds, their numbers, the defects.
+
+    Numbers whose sites have all failed before are left out, unless every call is to fail.
+    """
     for names in CALLS:
-        for number in spread(range(1, trial.calls(names, log) + 1), most):
-            found = trial.inject(names, number, log)
-            if found is not None:
-                yield names.partition(",")[0], number, found
+        for number, sites in enumerate(trial.calls(names, log), start=1):
+            if every or not sites <= failed:
+                found, reached = trial.inject(names, number, log)
+                failed |= reached
+                if reached:
+                    yield names.partition(",")[0], number, found
     if os.geteuid() == 0:
-        for kind, limit in trial.limits.items():
-            for left in spread(range(limit), most):
-                yield kind, left, trial.fill(kind, left)
+        for kind, places in trial.full.items():
+            for left, place in enumerate(places):
+                if every or not (place in failed or place[1].endswith(", between")):
+                    failed.add(place)
+                    yield kind, left, trial.fill(kind, left)
 
 
 def main() -> int:
     """Try every call of every mode."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--mode", action="append", choices=MODES, help="try this mode only; repeatable")
-    parser.add_argument("--most", type=int, default=100, help="calls of a kind that fail (default 100)")
+    parser.add_argument("--every", action="store_true", help="fail every call, not one of each site")
     given = parser.parse_args()
     if shutil.which("strace") is None:
         raise SystemExit("failing_writes: strace is missing; install it: apt-get install strace")
     made = bad = 0
+    failed = set[Site]()
     with tempfile.TemporaryDirectory(prefix="cxlab-failing-writes-") as name:
         log, folder = Path(name) / "strace.log", Path(name) / "results"
         folder.mkdir()
         for mode in given.mode or MODES:
             of_kind = Counter[str]()
-            for kind, number, found in tries(Trial(mode, folder), log, given.most):
+            for kind, number, found in tries(Trial(mode, folder), log, failed, given.every):
                 of_kind[kind] += 1
                 bad += bool(found)
                 print(f"{mode}, {kind} {number}: {'; '.join(found) or 'good'}", flush=True)
             made += of_kind.total()
             counts = ", ".join(f"{count} {kind}" for kind, count in of_kind.items())
             print(f"{mode}: {of_kind.total()} failing calls ({counts})", flush=True)
-    print(f"{made} failing calls, {bad} with defects")
+    print(f"{made} failing calls at {len(failed)} sites, {bad} with defects")
     return 1 if bad else 0
 
 

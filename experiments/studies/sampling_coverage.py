@@ -2,8 +2,11 @@
 
 ::
 
-    three programs, each recorded once in full detail   -->   the trace sampled with 20 seeds
-    a seed draws where the first window is                    interval of a figure covers the full run's?
+    five programs, each recorded once in full detail   -->   the trace sampled with 20 seeds
+    a seed draws where the first window is                   interval of a figure covers the full run's?
+
+Three programs have their memory in DRAM: qsort, triad and Debian's sort. Two have it in CXL memory:
+Debian's gzip, and Python, which fills a dictionary. Nothing of sampling was chosen with these two.
 
 An interval of 95 % is to cover in 19 of 20 draws; 18 is what chance allows of them. Figures are all that full
 detail has more than a hundred events of; counts of instructions are known and not told by windows. A sample
@@ -26,7 +29,7 @@ from experiments import guests
 from experiments.experiment import Asked, Report, real
 from experiments.report import Cell, Column, Table
 
-SUBJECT = real("qsort and triad of the tests, and Debian's sort, on Linux in the guest")
+SUBJECT = real("qsort and triad of the tests, and Debian's sort, gzip and Python, on Linux in the guest")
 SAMPLE = "detail=3k,warm=12k,every=100k"
 SEEDS, QUICK_SEEDS = 20, 4
 #: Of a figure's intervals, those that are to cover.
@@ -39,25 +42,45 @@ SHOWN = (
     "ipc",
     "nodes.dram.loads",
     "nodes.dram.mean_load_latency_ns",
+    "nodes.cxl.loads",
+    "nodes.cxl.mean_load_latency_ns",
     "core.mispredictions",
 )
 
 
-def programs(folder: Path) -> dict[str, list[str]]:
-    """Three programs: compute with branches, streams, and a real one."""
+@dataclass(frozen=True)
+class Program:
+    """A program of the guest, with its arguments."""
+
+    arguments: tuple[str, ...]
+    #: options of ``cxlab run``
+    options: tuple[str, ...] = ()
+
+
+IN_CXL = ("--membind", "cxl")
+FILLS_A_DICTIONARY = (
+    "held = {number * 7919 % 100003: str(number) for number in range(40000)}; print(len(held))"
+)
+
+
+def programs(folder: Path) -> dict[str, Program]:
+    """Build and name the programs: compute with branches, streams, and three real ones."""
     return {
-        "qsort": [str(guests.build(folder, "qsort")), "100000"],
-        "triad": [str(guests.build(folder, "triad")), "20", str(4 << 20)],
-        "sort": ["sort", str(guests.text_file(folder, 12_000))],
+        "qsort": Program((str(guests.build(folder, "qsort")), "100000")),
+        "triad": Program((str(guests.build(folder, "triad")), "20", str(4 << 20))),
+        "sort": Program(("sort", str(guests.text_file(folder, 12_000)))),
+        "gzip": Program(("sh", "-c", f"gzip -c {guests.text_file(folder, 40_000, 'long')} | wc -c"), IN_CXL),
+        "python": Program(("python3", "-S", "-c", FILLS_A_DICTIONARY), IN_CXL),
     }
 
 
-def record(folder: Path, name: str, program: list[str]) -> tuple[Path, RunResult]:
+def record(folder: Path, name: str, program: Program) -> tuple[Path, RunResult]:
     """The trace of a run in full detail, and its summary."""
     trace, summary = folder / f"{name}.trace", folder / f"{name}.json"
     out = folder / f"out-{name}"
     if not trace.exists():
-        guests.cxlab("run", "--out", out, "--record", trace, "--json", summary, "--", *program)
+        paths = ("--out", out, "--record", trace, "--json", summary)
+        guests.cxlab("run", *paths, *program.options, "--", *program.arguments)
     return trace, msgspec.json.decode(summary.read_bytes(), type=RunResult)
 
 
@@ -153,7 +176,7 @@ def instructions(result: RunResult) -> int:
     return result.instructions.user + result.instructions.kernel
 
 
-def judged(folder: Path, name: str, program: list[str], seeds: int) -> Judged:
+def judged(folder: Path, name: str, program: Program, seeds: int) -> Judged:
     """One program: coverage by figure, and how wide the interval of the simulated time is."""
     trace, full = record(folder, name, program)
     results = [sampled(folder, trace, seed) for seed in range(seeds)]
@@ -172,7 +195,7 @@ def judged(folder: Path, name: str, program: list[str], seeds: int) -> Judged:
 
 
 def measure(asked: Asked) -> Report:
-    """All three programs, one table; quick: the first alone."""
+    """All five programs, one table; quick: the first alone."""
     seeds = QUICK_SEEDS if asked.quick else SEEDS
     chosen = list(programs(asked.folder).items())[: 1 if asked.quick else None]
     results = {name: judged(asked.folder, name, program, seeds) for name, program in chosen}

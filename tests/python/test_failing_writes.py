@@ -25,6 +25,24 @@ def test_a_failed_call_names_the_file_as_a_user_knows_it() -> None:
     assert names("7 ftruncate(24</memfd:cxlab-ring>(deleted), 4096) = -1 ENOSPC (INJECTED)") == set()
 
 
+def test_calls_are_numbered_by_thread_and_a_site_is_the_same_whatever_name_was_drawn() -> None:
+    lines = [
+        f'7 mkdir("{FOLDER}/out", 0777) = 0',
+        '8 mkdir("/tmp/cxlab-3bd9x_q1/jail", 0700) = 0',
+        f'7 mkdir("{FOLDER}/sweep", 0777 <unfinished ...>',
+        "7 <... mkdir resumed>)              = 0",
+        "8 +++ exited with 0 +++",
+    ]
+    numbered = SCRIPT["numbered"]("mkdir,mkdirat", lines, FOLDER)
+    assert numbered == [{("mkdir", "out"), ("mkdir", "/tmp/cxlab-*/jail")}, {("mkdir", "sweep")}]
+    synced = [
+        f"7 fsync(4<{FOLDER}/out/.config.json.{drawn}.unfinished>) = 0" for drawn in ("i9q3d7eo", "b_2kd8e1")
+    ]
+    assert {SCRIPT["site"]("fsync", line, FOLDER) for line in synced} == {("fsync", "config.json")}
+    renamed = f'"{FOLDER}/.run.trace.bsscaele.unfinished", "{FOLDER}/run.trace"'
+    assert SCRIPT["site"]("rename,renameat", f"7 rename({renamed}) = 0", FOLDER) == ("rename", "run.trace")
+
+
 def test_dates_do_not_tell_two_calibrations_apart(tmp_path: Path) -> None:
     mode = SCRIPT["MODES"]["calibrate"]
 

@@ -160,6 +160,15 @@ def test_two_sweeps_do_not_share_a_folder(write: Write, tmp_path: Path) -> None:
     assert second.returncode == 2 and "another sweep is at work there" in second.stderr
 
 
+def test_a_folder_that_cannot_be_made_is_named_not_its_parent(write: Write, tmp_path: Path) -> None:
+    sweep = write(TINY.format(seeds="1"))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "runs").write_text("in the way")
+    done = cxlab("sweep", sweep, "--out", "out", folder=tmp_path)
+    assert done.returncode == 2
+    assert "SWP001: out/runs: File exists; valid: a folder that can be written" in done.stderr
+
+
 def test_a_folder_without_a_sweep_has_nothing_to_ask(tmp_path: Path) -> None:
     done = cxlab("query", "SELECT 1", tmp_path, folder=tmp_path)
     assert done.returncode == 2 and "has no finished run of a sweep" in done.stderr

@@ -120,8 +120,8 @@ def held(path: Path, name: str, runs: Sequence[Run], machines: Mapping[str, Any]
         folder.runs.mkdir(parents=True, exist_ok=True)
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        found = error.strerror or str(error)
-        raise InputError(Code.SWEEP, str(path), found, "a folder that can be written") from None
+        place, found = str(error.filename or path), error.strerror or str(error)
+        raise InputError(Code.SWEEP, place, found, "a folder that can be written") from None
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
