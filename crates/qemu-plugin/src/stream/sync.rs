@@ -20,7 +20,7 @@ const QUANTUM: std::ops::RangeInclusive<u64> = 500..=20_000;
 /// each vCPU goes on by its old pace until the first of these is answered. With bounds of 20,000, some of 48 vCPUs were
 /// 220 us ahead of what they believed. With 500, the lead of all together was what they do in a window of 10 us.
 const QUANTA_OF_SEVERAL: u64 = 12_000;
-/// The same of each, at least and at most. With fewer, QEMU and the model wait for each other: with 250 on four vCPUs, triad
+/// Bounds of that for each vCPU. With fewer instructions, QEMU and the model wait for each other: with 250 on four vCPUs, triad
 /// had half of its speed.
 const MOST_OF_SEVERAL: std::ops::RangeInclusive<u64> = 250..=2_000;
 
