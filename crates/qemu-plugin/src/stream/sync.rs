@@ -16,10 +16,22 @@ pub const LAG: u8 = 1;
 pub const LAG_OF_SEVERAL: u8 = 2;
 /// Bounds on the instructions between two sync points.
 const QUANTUM: std::ops::RangeInclusive<u64> = 500..=20_000;
-/// Bounds where there are several vCPUs. If a program becomes slower, each vCPU goes on by its old pace until the first of
-/// these is answered. With bounds of 20,000, some of 48 vCPUs were 220 us ahead of what they believed. With 500, the lead
-/// of all together was what they do in a window of 10 us.
-const QUANTUM_OF_SEVERAL: std::ops::RangeInclusive<u64> = 200..=250;
+/// Instructions between two sync points of each of several vCPUs, at most, times the vCPUs. If a program becomes slower,
+/// each vCPU goes on by its old pace until the first of these is answered. With bounds of 20,000, some of 48 vCPUs were
+/// 220 us ahead of what they believed. With 500, the lead of all together was what they do in a window of 10 us.
+const QUANTA_OF_SEVERAL: u64 = 12_000;
+/// Bounds of that for each vCPU. With fewer instructions, QEMU and the model wait for each other: with 250 on four vCPUs, triad
+/// had half of its speed.
+const MOST_OF_SEVERAL: std::ops::RangeInclusive<u64> = 250..=2_000;
+
+/// Bounds on the instructions between two sync points of one of so many vCPUs.
+fn bounds(vcpus: usize) -> std::ops::RangeInclusive<u64> {
+    if vcpus == 1 {
+        return QUANTUM;
+    }
+    let most = (QUANTA_OF_SEVERAL / vcpus as u64).clamp(*MOST_OF_SEVERAL.start(), *MOST_OF_SEVERAL.end());
+    most * 4 / 5..=most
+}
 
 /// The sync points of one vCPU.
 #[derive(Clone, Copy)]
@@ -67,7 +79,24 @@ impl Syncs {
 
     /// An instruction takes so long by now `[ps]`.
     pub fn follow(&mut self, pace_ps: u64) {
-        let bounds = if turns::several() { QUANTUM_OF_SEVERAL } else { QUANTUM };
+        let bounds = bounds(turns::vcpus());
         self.quantum = (INTERVAL_PS / pace_ps).clamp(*bounds.start(), *bounds.end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bounds;
+
+    #[test]
+    fn the_more_vcpus_the_sooner_each_learns_that_it_has_become_slow() {
+        assert_eq!(bounds(1), 500..=20_000);
+        assert_eq!(bounds(4), 1600..=2000);
+        assert_eq!(bounds(12), 800..=1000);
+        // 12,000 instructions of all together.
+        for vcpus in [6, 12, 24, 48] {
+            assert_eq!(vcpus as u64 * bounds(vcpus).end(), 12_000);
+        }
+        assert_eq!(bounds(64), 200..=250);
     }
 }
