@@ -49,6 +49,11 @@ def test_tiers_may_be_named_one_by_one(runs: Path) -> None:
     assert measure(named, None).r_c.nominal == pytest.approx(8)
 
 
+def test_a_run_is_named_by_its_folder_or_by_its_summary(runs: Path) -> None:
+    files = [run for tier in Tier for run in read_runs(f"{tier.value}={runs / tier.value / 'summary.json'}")]
+    assert measure(files, None).r_c.nominal == pytest.approx(8)
+
+
 def test_the_tier_of_a_run_is_where_its_bytes_went(tmp_path: Path) -> None:
     assert read_runs(str(write_run(tmp_path / "a", 1, 100, 3)))[0].tier is Tier.DRAM
     assert read_runs(str(write_run(tmp_path / "b", 1, 3, 100)))[0].tier is Tier.CXL

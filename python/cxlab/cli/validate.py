@@ -73,6 +73,8 @@ def command(
         out.print("no curves: give --reference FOLDER")
     if plot_file is not None and comparisons:
         _plot(plot_file, comparisons)
+    elif plot_file is not None:
+        out.print(f"no plot: no curve of {reference} was answered")
     if json_file is not None:
         write_json(json_file, _document(rows, simulated, comparisons, refused), Format.VALIDATION)
 
