@@ -47,7 +47,7 @@ def test_a_calibrated_figure_is_met(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(FITTED_TO_ONE_SEED))
 def test_mis_18_a_peak_was_fitted_to_one_seed(name: str) -> None:
-    # Over all seeds it is 2 to 3 % above silicon's. Fitted to that mean, it would be within 1 % like the others.
+    # Over all seeds it is 2 to 3 % above silicon. Fitted to that mean, it would be within 1 %, as others.
     error = CALIBRATION[name].error(mean(CALIBRATION[name]))
     assert 0.01 < error < 0.05, f"{error:.3f}"
 
