@@ -30,7 +30,7 @@ use cxlab_kernel::{EventQueue, Time, order};
 use rustc_hash::FxHashMap;
 
 use crate::config::{HostSpec, MachineSpec};
-use crate::core::{Core, Pause};
+use crate::core::{Core, Pause, Uncore};
 use crate::drive::{Command, Drive};
 use crate::error::ModelError;
 use crate::fabric::ExpanderStats;
@@ -142,10 +142,9 @@ impl Machine {
         let loads = vec![CoreLoads::default(); cores.len()];
         let tables = PageTables::Told(FxHashMap::default());
         let drive = spec.drive.as_ref().map(Drive::new).transpose().map_err(|error| inconsistent(error.to_string()))?;
-        let mut queue = EventQueue::new();
+        let mut shared = Shared { queue: EventQueue::new(), home, fabric, tables, drive, touched: None };
         // Each begins with an event, so none runs past the first request of another.
-        (0..cores.len() as u16).for_each(|core| queue.schedule(Time::ZERO, Event::Resume(CoreId(core))));
-        let shared = Shared { queue, home, fabric, tables, drive, touched: None };
+        (0..cores.len() as u16).for_each(|core| shared.resume(CoreId(core), Time::ZERO));
         let ready = VecDeque::new();
         let (since, until, timeline, checks, watched, missing_page) = (Time::ZERO, None, None, None, false, None);
         Ok(Machine { cores, pauses, ready, since, until, timeline, checks, watched, loads, missing_page, shared, spec })
@@ -266,8 +265,7 @@ impl Machine {
                     if lacking == Lacking::Stop || at <= self.shared.queue.now() {
                         return Ok(Some(Stop::Starved(CoreId(core as u16))));
                     }
-                    self.shared.queue.schedule(at, Event::Resume(CoreId(core as u16)));
-                    self.pauses[core] = Pause::Behind;
+                    self.resume(core, at);
                     self.ready.pop_front();
                 }
                 pause => {
@@ -299,10 +297,14 @@ impl Machine {
         let now = self.shared.queue.now();
         if self.cores[woken].end_halt(at, now) {
             self.ready.retain(|core| *core != woken);
-            self.pauses[woken] = Pause::Behind;
-            let slot = self.cores[woken].next_slot().max(now);
-            self.shared.queue.schedule(slot, Event::Resume(CoreId(woken as u16)));
+            self.resume(woken, self.cores[woken].next_slot().max(now));
         }
+    }
+
+    /// Lets a core go on at `at`, behind the events until then.
+    fn resume(&mut self, core: usize, at: Time) {
+        self.pauses[core] = Pause::Behind;
+        self.shared.resume(CoreId(core as u16), at);
     }
 
     /// The question that `core` has taken and not answered is withdrawn.
