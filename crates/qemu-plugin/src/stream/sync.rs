@@ -20,8 +20,8 @@ const QUANTUM: std::ops::RangeInclusive<u64> = 500..=20_000;
 /// each vCPU goes on by its old pace until the first of these is answered. With bounds of 20,000, some of 48 vCPUs were
 /// 220 us ahead of what they believed. With 500, the lead of all together was what they do in a window of 10 us.
 const QUANTA_OF_SEVERAL: u64 = 12_000;
-/// Bounds of that for each vCPU. With fewer instructions, QEMU and the model wait for each other: with 250 on four vCPUs, triad
-/// had half of its speed.
+/// Bounds of that for each vCPU. With fewer instructions, QEMU and the model wait for each other. Four vCPUs together had
+/// 0.76 of the speed of one with 250, and have 0.84 with 2,000 (`make speed`, stream_threads).
 const MOST_OF_SEVERAL: std::ops::RangeInclusive<u64> = 250..=2_000;
 
 /// Bounds on the instructions between two sync points of one of so many vCPUs.
