@@ -47,6 +47,8 @@ CALLS = {
     "mkdir,mkdirat": "ENOSPC",
 }
 INODES, PAGES = "new file", "page"
+#: A page of a file that is neither its first nor its last.
+BETWEEN = "between"
 #: A kind of call, and the file that the call is about.
 Site = tuple[str, str]
 #: A command ends within this [s].
@@ -143,11 +145,11 @@ class Trial:
         self.full: dict[str, list[Site]] = {INODES: [(INODES, path.name) for path in paths], PAGES: []}
         for path in paths:
             if path.is_file():
-                pages = -(-path.stat().st_size // PAGE)
-                middle = [(PAGES, f"{path.name}, between")] * (pages - 2)
-                self.full[PAGES] += [(PAGES, f"{path.name}, first"), *middle, (PAGES, f"{path.name}, last")][
-                    :pages
-                ]
+                last = -(-path.stat().st_size // PAGE) - 1
+                places = (
+                    "first" if page == 0 else "last" if page == last else BETWEEN for page in range(last + 1)
+                )
+                self.full[PAGES] += [(PAGES, f"{path.name}, {place}") for place in places]
 
     def _clear(self) -> None:
         for path in self.folder.iterdir():
@@ -242,27 +244,28 @@ def _strace(names: str, log: Path) -> tuple[str, ...]:
     return ("strace", "-f", "-y", "-q", "--seccomp-bpf", "-o", str(log), "-e", f"trace={names}")
 
 
+def named(line: str) -> list[str]:
+    """Paths in a line of strace, in its order."""
+    return ["".join(pair) for pair in re.findall(r'"([^"]+)"|<(/[^>]+)>', line)]
+
+
+def whole(name: str) -> str:
+    """The name of a file that is written as .NAME.*.unfinished; other names stay."""
+    return re.sub(r"^\.(.+)\.[^.]+\.unfinished$", r"\1", name)
+
+
 def written(lines: list[str], folder: Path) -> set[str]:
     """Names of the files below the folder that strace's lines are about, as a user knows them."""
-    paths = (
-        folder / path for line in lines for pair in re.findall(r'"([^"]+)"|<(/[^>]+)>', line) for path in pair
-    )
-    names = {path.name for path in paths if path != folder and path.is_relative_to(folder)}
-    # A whole file is written as .NAME.*.unfinished.
-    return {re.sub(r"^\.(.+)\.[^.]+\.unfinished$", r"\1", name) for name in names}
+    paths = (folder / path for line in lines for path in named(line))
+    return {whole(path.name) for path in paths if path != folder and path.is_relative_to(folder)}
 
 
 def site(names: str, line: str, folder: Path) -> Site:
     """The site of a line of strace: of a rename, the file's new name."""
-    user = written([line], folder)
-    paths = re.findall(r'"([^"]+)"|<(/[^>]+)>', line)
-    path = "".join(paths[-1]) if paths else line
-    name = Path(path).name if user and Path(path).is_relative_to(folder) else path
+    path = Path((named(line) or [line])[-1])
+    name = path.name if path != folder and path.is_relative_to(folder) else str(path)
     # Names that are drawn have eight letters and digits, as tempfile's have.
-    drawn = re.sub(
-        r"(?<=[-.])[a-z0-9_]{8}(?=[/.]|$)", "*", re.sub(r"^\.(.+)\.[^.]+\.unfinished$", r"\1", name)
-    )
-    return names.partition(",")[0], drawn
+    return names.partition(",")[0], re.sub(r"(?<=[-.])[a-z0-9_]{8}(?=[/.]|$)", "*", whole(name))
 
 
 def numbered(names: str, lines: list[str], folder: Path) -> list[set[Site]]:
@@ -294,7 +297,7 @@ def tries(trial: Trial, log: Path, failed: set[Site], every: bool) -> Iterator[t
     if os.geteuid() == 0:
         for kind, places in trial.full.items():
             for left, place in enumerate(places):
-                if every or not (place in failed or place[1].endswith(", between")):
+                if every or not (place in failed or place[1].endswith(f", {BETWEEN}")):
                     failed.add(place)
                     yield kind, left, trial.fill(kind, left)
 
