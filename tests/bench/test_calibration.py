@@ -1,7 +1,7 @@
-"""The points that calibrate stay where silicon has them: 1 %; MICRO'23's rounded figures 5 %.
+"""The points that calibrate stay where silicon has them, as means over eight seeds.
 
-The write buffers of a slice are a whole number. One more or less is 9 % of the latency that they are fitted
-to (docs/decisions/write-buffers.md), so that point is met within half of this.
+MICRO'23's rounded figures are met within 5 %, all others within 1 %, but for two. They are fitted with small
+whole numbers, so they can be met within half of a step.
 """
 
 from __future__ import annotations
@@ -18,38 +18,28 @@ from cxlab.bench.request import Mix
 CALIBRATION = {figure.id: figure for figure in shipped() if figure.role == "calibration"}
 
 
-#: Peaks differ from seed to seed: of sixteen threads on DDR by 0.9 % (standard deviation), on CXL memory at
-#: 2:1 by 3 %. So a peak is the mean over these.
-SEEDS = range(1, 9)
-#: DEVIATIONS MIS-18: these were fitted to seed 1 alone.
-FITTED_TO_ONE_SEED = {"A1000-2:1", "CMH-003"}
+#: Figures differ from seed to seed. The peak of sixteen threads on DDR has a standard deviation of 0.9 %, that
+#: on CXL memory at 2:1 one of 3.5 %.
+SEEDS = 8
+#: One write buffer of a slice is 9 % of the first (docs/decisions/write-buffers.md). A core's entries of a
+#: slice's table are two; a third would give the second figure 12 % more (docs/decisions/entries-per-core.md).
+TOLERANCE = {"A1000-nt-4": 0.05, "A1000-ddr-1": 0.02}
 
 
 def mean(figure: Figure) -> float:
-    """A figure over all seeds. One simulation has all their points."""
-    jobs = [{**job, "seed": seed} for seed in SEEDS for job in figure.jobs()]
-    points = sweep.run(jobs, figure.id)
-    each = len(points) // len(SEEDS)
-    return fmean(figure.simulated(points[first : first + each]) for first in range(0, len(points), each))
+    """A figure over all seeds."""
+    return fmean(figure.simulated(points) for points in sweep.run_drawn(figure.jobs(), SEEDS, figure.id))
 
 
-@pytest.mark.parametrize("name", sorted(set(CALIBRATION) - FITTED_TO_ONE_SEED))
+@pytest.mark.parametrize("name", sorted(CALIBRATION))
 def test_a_calibrated_figure_is_met(name: str) -> None:
     figure = CALIBRATION[name]
-    peak = figure.settings.metric == "bandwidth"
-    simulated = mean(figure) if peak else figure.simulated(sweep.run(figure.jobs(), name))
-    tolerance = 0.05 if name.startswith("M23") or name == "A1000-nt-4" else 0.01
+    simulated = mean(figure)
+    tolerance = TOLERANCE.get(name, 0.05 if name.startswith("M23") else 0.01)
     wanted = f"{figure.low:g}" if figure.low == figure.high else f"{figure.low:g} to {figure.high:g}"
     assert abs(figure.error(simulated)) <= tolerance, (
         f"{figure.what}: {simulated:.4g}, silicon {wanted} {figure.unit}"
     )
-
-
-@pytest.mark.parametrize("name", sorted(FITTED_TO_ONE_SEED))
-def test_mis_18_a_peak_was_fitted_to_one_seed(name: str) -> None:
-    # Over all seeds it is 2 to 3 % above silicon. Fitted to that mean, it would be within 1 %, as others.
-    error = CALIBRATION[name].error(mean(CALIBRATION[name]))
-    assert 0.01 < error < 0.05, f"{error:.3f}"
 
 
 def test_no_prediction_is_a_ratio_of_two_rows() -> None:

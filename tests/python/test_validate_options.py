@@ -14,6 +14,7 @@ from cxlab import cli
     [
         (["--plot", "curves.png"], ["--plot", "no curves", "--reference DIR"]),
         (["--blind", "blind", "--json", "points.json"], ["--blind", "--json", "alone"]),
+        (["--blind", "blind", "--seeds", "8"], ["--blind", "--seeds", "alone"]),
         (["--blind", "blind", "--plot", "curves.png"], ["--blind", "--plot", "alone"]),
     ],
 )

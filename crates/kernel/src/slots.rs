@@ -126,6 +126,14 @@ impl<Q: Waiting> Slots<Q> {
         self.waiting.is_empty() && self.free.front().is_some_and(|free| *free <= at)
     }
 
+    /// Whether half of the entries are free at `at`, and nobody waits.
+    #[inline]
+    #[must_use]
+    pub fn is_half_free(&self, at: Time) -> bool {
+        let half = self.total.div_ceil(2) as usize;
+        self.waiting.is_empty() && self.free.get(half - 1).is_some_and(|free| *free <= at)
+    }
+
     #[must_use]
     pub fn anyone_waits(&self) -> bool {
         !self.waiting.is_empty()
@@ -146,6 +154,19 @@ impl<Q: Waiting> Slots<Q> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_of_the_entries_are_free_as_long_as_no_more_are_held() {
+        let mut buffers: Slots<VecDeque<()>> = Slots::new(3);
+        assert!(buffers.is_half_free(Time::ZERO));
+        buffers.take(Time::ZERO);
+        assert!(buffers.is_half_free(Time::ZERO));
+        buffers.take(Time::ZERO);
+        assert!(!buffers.is_half_free(Time::ZERO));
+        // One comes back at 4 ns.
+        buffers.give_back(Time::from_ns(4));
+        assert!(!buffers.is_half_free(Time::from_ns(3)) && buffers.is_half_free(Time::from_ns(4)));
+    }
 
     #[test]
     fn a_buffer_whose_return_is_known_is_lent_from_then_on() {

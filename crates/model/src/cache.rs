@@ -21,7 +21,7 @@ mod tags;
 pub use entry::{LineState, Victim};
 pub use geometry::{CacheSpec, LlcSpec};
 pub use prefetch::{PrefetchSpec, Prefetchers, Wanted};
-pub use private::{Hit, Private, Snoop};
+pub use private::{Hit, Nearest, Private, Snoop};
 pub use reference::{CoreId, ProgramCounter, Reference, ReferenceKind};
 pub use replacement::Replacement;
 pub use slice_hash::{ClusterId, SliceHash, SliceId};

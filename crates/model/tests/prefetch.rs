@@ -4,6 +4,7 @@ mod support;
 
 use cxlab_kernel::Time;
 use cxlab_model::MachineSpec;
+use cxlab_model::cache::CacheSpec;
 use cxlab_model::fact::Sourced;
 use cxlab_model::summary::Summary;
 use support::{GIB, Script, machine_of, run_on, shuffled};
@@ -146,4 +147,64 @@ fn a_strided_load_finds_its_next_line_on_its_way() {
     };
     let (off, on) = (time(false, chase).0, time(true, chase).0);
     assert!(on.as_ns() < 0.6 * off.as_ns(), "{on} of {off}");
+}
+
+/// Mean time of a load in a chase through lines that are in L2, not in L1.
+fn chase_in_l2(lines: impl Iterator<Item = u64> + Clone, set: impl FnOnce(&mut MachineSpec)) -> f64 {
+    let count = lines.clone().count() as f64;
+    let mut spec = MachineSpec::load("8468v-asic").unwrap();
+    spec.host.prefetch.enabled = Sourced::new(true, "the test");
+    set(&mut spec);
+    let (_, times) = run_on(machine_of(spec), |script| {
+        for _ in 0..2 {
+            for line in lines.clone() {
+                script.chase(line * 64);
+            }
+            script.settle();
+        }
+    });
+    (times[1] - times[0]).as_ns() / count
+}
+
+/// Latencies of hits of L1 and L2 [ns].
+fn hits() -> (f64, f64) {
+    let spec = MachineSpec::load("8468v-asic").unwrap();
+    let ns = |cache: &CacheSpec| spec.host.core.frequency.cycles(cache.latency.0).as_ns();
+    (ns(&spec.host.l1), ns(&spec.host.l2))
+}
+
+#[test]
+fn the_next_line_of_a_chase_in_a_row_is_in_l1() {
+    // 256 KiB are in L2 (2 MiB) and not in L1 (48 KiB). The page before ends where the next one begins, so only the first
+    // line of a page is not asked for.
+    let next_line =
+        |on: bool| chase_in_l2(0..4096, |spec| spec.host.prefetch.next_line = Sourced::new(on, "the test"));
+    let (l1, l2) = hits();
+    assert!((next_line(true) / ((63.0 * l1 + l2) / 64.0) - 1.0).abs() < 0.01, "{} ns", next_line(true));
+    assert!((next_line(false) / l2 - 1.0).abs() < 0.01, "{} ns", next_line(false));
+}
+
+#[test]
+fn the_next_line_of_a_strided_load_is_in_l1() {
+    // Every fifth line of 1 MiB: 3,277 lines, of which L1 keeps 768. A stride knows nothing of pages.
+    let (l1, l2) = hits();
+    let strided = chase_in_l2((0..16_384).step_by(5), |_| {});
+    assert!((strided / l1 - 1.0).abs() < 0.01, "{strided} ns, not {l1} or {l2}");
+}
+
+#[test]
+fn nothing_comes_to_l1_while_loads_hold_all_fill_buffers() {
+    let l1_prefetches = |fill_buffers: u32| {
+        let mut spec = MachineSpec::load("8468v-asic").unwrap();
+        spec.host.prefetch.enabled = Sourced::new(true, "the test");
+        spec.host.core.fill_buffers = Sourced::new(fill_buffers, "the test");
+        let (machine, _) = run_on(machine_of(spec), |script| {
+            for line in 0..64 {
+                script.chase(GIB + line * 64);
+            }
+        });
+        machine.cores()[0].stats.l1_prefetches.get()
+    };
+    assert_eq!(l1_prefetches(1), 0);
+    assert!(l1_prefetches(2) > 30, "{}", l1_prefetches(2));
 }

@@ -63,10 +63,11 @@ fn prefetchers_read_ahead_of_what_is_touched_functionally() {
         });
     });
     assert_eq!(summary.nodes["dram"].loads, 0);
-    // From the third line in a row, each touch runs two lines on: 1027 to 1042 are here, and 1043 is not.
+    // L1 looks for the next line in L2 at each touch, up to 1034. From the third look at a line in a row, each runs two
+    // lines on: 1027 to 1044 are here, and 1045 is not.
     let mut machine = machine_of(spec());
     (1024..1034).for_each(|line| touch(&mut machine, line, Touch::Plain));
-    for (line, loads) in [(1034, 0), (1042, 0), (1043, 1)] {
+    for (line, loads) in [(1034, 0), (1044, 0), (1045, 1)] {
         let summary = run(&mut machine.clone(), |script| {
             script.chase(line * LINE);
         });

@@ -44,6 +44,13 @@ class Spread:
 SPREAD = ("latency_ns", "bandwidth_mb_s")
 
 
+def run_drawn(jobs: Sequence[BenchJob], seeds: int, title: str) -> list[list[BenchPoint]]:
+    """Run all jobs with each of the seeds 1 to ``seeds``, as one simulation; for each seed, the jobs' points."""
+    drawn: list[BenchJob] = [{**job, "seed": seed} for seed in range(1, seeds + 1) for job in jobs]
+    points = run(drawn, title if seeds == 1 else f"{title}, {seeds} seeds")
+    return [points[first : first + len(jobs)] for first in range(0, len(points), len(jobs))]
+
+
 def run_seeds(
     jobs: Sequence[BenchJob], seeds: int, title: str
 ) -> tuple[list[BenchPoint], list[dict[str, Spread]]]:
@@ -51,12 +58,11 @@ def run_seeds(
 
     With one seed nothing is known of the spread.
     """
-    drawn: list[BenchJob] = [{**job, "seed": seed} for job in jobs for seed in range(1, seeds + 1)]
-    points = run(drawn, title if seeds == 1 else f"{title}, {seeds} seeds")
+    draws = run_drawn(jobs, seeds, title)
     if seeds == 1:
-        return points, []
+        return draws[0], []
     spreads = []
-    for place in range(0, len(points), seeds):
-        figures = {name: [getattr(each, name) for each in points[place : place + seeds]] for name in SPREAD}
+    for drawn in zip(*draws, strict=True):
+        figures = {name: [getattr(point, name) for point in drawn] for name in SPREAD}
         spreads.append({name: Spread.of(each) for name, each in figures.items() if None not in each})
-    return points[::seeds], spreads
+    return draws[0], spreads

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import click
 
 from cxlab.bench import blind, figures, plot, sweep, tables
-from cxlab.bench.curves import Comparison, read_curves
+from cxlab.bench.curves import Comparison, Point, read_curves
 from cxlab.bench.figures import Figure
 from cxlab.bench.result import counted
+from cxlab.border import BenchPoint
 from cxlab.cli.output_file import json_option, plot_option
 from cxlab.error import Code, InputError
 from cxlab.file_format import Format
@@ -37,15 +39,26 @@ from cxlab.output import console, write_json
     metavar="DIR",
     help="Write predicted curves of servers that were not measured to this folder.  Example: predictions",
 )
+@click.option(
+    "--seeds",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="Number of seeds. Each draws its own order of accesses; means over them are compared.  Example: 8",
+)
 @json_option
 @plot_option
 def command(
-    reference: Path | None, blind_folder: Path | None, json_file: Path | None, plot_file: Path | None
+    reference: Path | None,
+    blind_folder: Path | None,
+    seeds: int,
+    json_file: Path | None,
+    plot_file: Path | None,
 ) -> None:
     """All rows that a bench can answer."""
     if blind_folder is not None:
-        if reference or json_file or plot_file:
-            found = "stands beside --reference, --json or --plot"
+        if reference or json_file or plot_file or seeds != 1:
+            found = "stands beside --reference, --seeds, --json or --plot"
             raise InputError(Code.BENCH, "--blind", found, "--blind alone")
         for file in blind.write(blind_folder):
             console().print(f"written: {file}")
@@ -58,15 +71,20 @@ def command(
     jobs = [row.jobs() for row in rows]
     curves, refused = read_curves(reference) if reference else ([], [])
     jobs += [curve.jobs() for curve in curves]
-    flat = sweep.run([job for group in jobs for job in group], "validation")
-    groups = _regroup(flat, [len(group) for group in jobs])
-    simulated = [row.simulated(points) for row, points in zip(rows, groups, strict=False)]
+    draws = sweep.run_drawn([job for group in jobs for job in group], seeds, "validation")
+    groups = [_regroup(draw, [len(group) for group in jobs]) for draw in draws]
+    simulated = [
+        fmean(row.simulated(points) for points in of_row)
+        for row, of_row in zip(rows, zip(*groups, strict=True), strict=False)
+    ]
     comparisons = [
-        Comparison(curve, [(counted(p.bandwidth_mb_s), counted(p.latency_ns)) for p in points])
-        for curve, points in zip(curves, groups[len(rows) :], strict=True)
+        Comparison(curve, [_mean(point) for point in zip(*of_curve, strict=True)])
+        for curve, of_curve in zip(curves, list(zip(*groups, strict=True))[len(rows) :], strict=True)
     ]
     _show(rows, simulated, comparisons)
     out = console()
+    if seeds == 1:
+        out.print("one draw of the accesses (seed 1): --seeds N compares means over N draws")
     for reason in refused:
         out.print(f"not answered: {reason}")
     if reference is None:
@@ -76,7 +94,7 @@ def command(
     elif plot_file is not None:
         out.print(f"no plot: no curve of {reference} was answered")
     if json_file is not None:
-        write_json(json_file, _document(rows, simulated, comparisons, refused), Format.VALIDATION)
+        write_json(json_file, _document(seeds, rows, simulated, comparisons, refused), Format.VALIDATION)
 
 
 def _show(rows: Sequence[Figure], simulated: Sequence[float], comparisons: Sequence[Comparison]) -> None:
@@ -86,6 +104,14 @@ def _show(rows: Sequence[Figure], simulated: Sequence[float], comparisons: Seque
         out.print(tables.bandwidths(comparisons))
         out.print(tables.latencies(comparisons))
         out.print(tables.by_class(comparisons))
+
+
+def _mean(drawn: Sequence[BenchPoint]) -> Point:
+    """Bandwidth and latency of a point, over its draws."""
+    return (
+        fmean(counted(point.bandwidth_mb_s) for point in drawn),
+        fmean(counted(point.latency_ns) for point in drawn),
+    )
 
 
 def _regroup(flat: list[Any], lengths: Sequence[int]) -> list[list[Any]]:
@@ -102,12 +128,14 @@ def _plot(path: Path, comparisons: Sequence[Comparison]) -> None:
 
 
 def _document(
+    seeds: int,
     rows: Sequence[Figure],
     simulated: Sequence[float],
     comparisons: Sequence[Comparison],
     refused: Sequence[str],
 ) -> dict[str, Any]:
     return {
+        "seeds": seeds,
         "figures": [
             {
                 "id": row.id,

@@ -1,12 +1,14 @@
 //! Prefetchers of a core: they request lines before an instruction wants them.
 //!
 //! ```text
-//!   loads ----------------> stride, by instruction --+--> L2 while the superqueue has room;
-//!   loads and stores that                            |    nothing while the table of the line's
-//!   look into L2 ---------> stream, ascending or     |    slice has no free entry
-//!                           descending; pair --------+
-//!   loads without a fill                             |
-//!   buffer ---------------> homeless: their own line-+
+//!   loads ----------------> stride, by instruction;
+//!                           next line -----------------> L1 while half of the fill buffers are free
+//!                                                         |
+//!   all that looks into L2, .-----------------------------'
+//!   these prefetches too ---> stream, ascending or
+//!                             descending; pair -------+--> L2 while the superqueue has room;
+//!   loads without a fill                              |    nothing while the table of the line's
+//!   buffer -----------------> homeless: their own line'    slice has no free entry
 //! ```
 //!
 //! Each prefetcher is a file: it remembers accesses and chooses the next line. The bounds are common to all. They are
@@ -16,9 +18,12 @@
 //! override it.
 //! A load that finds all fill buffers taken is homeless in L1, and its line comes to L2 meanwhile. So a core's loads
 //! have as many lines under way as the superqueue has entries. Source: Intel PerfSpect, internal/extract/prefetcher.go,
-//! for Sapphire Rapids and its successors. Not modelled: prefetches into L1, and useless prefetches on the wrong path.
-//! Intel prints no rule by which a homeless load asks again after a refusal.
+//! for Sapphire Rapids and its successors. Intel prints no rule by which a homeless load asks again after a refusal.
+//! L1's prefetchers work only while "not many other load misses are in progress" (Intel optimization manual, 248966).
+//! Assumption: while half of the fill buffers are free. Not modelled: useless prefetches on the wrong path, and that L1's
+//! prefetchers pause during fences and runs of stores.
 
+mod next_line;
 mod stream;
 mod stride;
 
@@ -29,6 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::addr::{Hpa, LINE_BYTES};
 use crate::fact::Sourced;
 
+use next_line::NextLine;
 use stream::Streams;
 use stride::Strides;
 
@@ -40,6 +46,8 @@ pub struct PrefetchSpec {
     pub enabled: Sourced<bool>,
     /// load instructions whose stride is followed
     pub strides: Sourced<u32>,
+    /// whether a load above recently loaded data brings the next line to L1
+    pub next_line: Sourced<bool>,
     /// streams followed at once
     pub streams: Sourced<u32>,
     /// how far a stream runs ahead of its last access `[lines]`
@@ -100,6 +108,8 @@ impl Iterator for Wanted {
 #[derive(Clone, Debug)]
 pub struct Prefetchers {
     strides: Strides,
+    /// `None` if the core has none
+    next_line: Option<NextLine>,
     streams: Streams,
     pairs: bool,
     homeless: bool,
@@ -110,24 +120,27 @@ impl Prefetchers {
         let streams = Streams::new(*spec.streams as usize, *spec.stream_distance);
         Prefetchers {
             strides: Strides::new(*spec.strides as usize),
+            next_line: spec.next_line.then(NextLine::default),
             streams,
             pairs: *spec.pairs,
             homeless: *spec.homeless,
         }
     }
 
-    /// Shows the prefetcher a load by the instruction at `place`. Returns the line that the instruction may want next.
+    /// Shows the prefetchers of L1 a load by the instruction at `place`. Returns the lines that the program may want
+    /// next.
     #[inline]
-    pub fn loaded(&mut self, place: u64, line: Hpa) -> Wanted {
-        self.strides.loaded(place, line)
+    pub fn loaded(&mut self, place: u64, line: Hpa) -> [Wanted; 2] {
+        let next = self.next_line.as_mut().map_or_else(Wanted::default, |next| next.loaded(line));
+        [self.strides.loaded(place, line), next]
     }
 
-    /// Shows the prefetcher a look-up of L2 for a load or store. Returns the lines ahead of it.
+    /// Shows the streamer a look-up of L2 for a load, a store or a prefetch to L1. Returns the lines ahead of it.
     pub fn looked_up(&mut self, line: Hpa) -> Wanted {
         self.streams.looked_up(line)
     }
 
-    /// The other line of the aligned 128 bytes, if a look-up of L2 for a load or store misses.
+    /// The other line of the aligned 128 bytes, if a look-up of L2 misses.
     #[inline]
     pub fn pair(&self, line: Hpa, hit: bool) -> Wanted {
         if hit || !self.pairs {

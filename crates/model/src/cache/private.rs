@@ -15,6 +15,14 @@ pub enum Hit {
     Neither,
 }
 
+/// The cache of a core that a line comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nearest {
+    L1,
+    /// what L2's prefetchers read ahead
+    L2,
+}
+
 /// State that a snoop leaves a line in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Snoop {
@@ -87,6 +95,18 @@ impl Private {
             None => self.bring_to_l1(set1, line, state, by),
         }
         true
+    }
+
+    /// A prefetcher of L1 wants the line: where it was found. A line of L2 comes to L1.
+    pub fn comes_near(&mut self, line: Hpa, by: Reference) -> Hit {
+        let (set1, _) = self.sets(line);
+        if self.l1.peek(set1, line).is_some() {
+            Hit::L1
+        } else if self.hits_l2(line, false, by) {
+            Hit::L2
+        } else {
+            Hit::Neither
+        }
     }
 
     /// The line that probably leaves L2 when this one comes.

@@ -6,7 +6,7 @@ use super::misses::Awaited;
 use super::window::Waiters;
 use super::{Core, Uncore};
 use crate::addr::Hpa;
-use crate::cache::{Hit, LineState, Reference, ReferenceKind, Snoop, Victim, Wanted};
+use crate::cache::{Hit, LineState, Nearest, Prefetchers, Reference, Snoop, Victim, Wanted};
 use crate::error::ModelError;
 use crate::request::{Op, Request, Want};
 
@@ -60,27 +60,26 @@ impl Core {
         }
     }
 
-    /// Touches the line of an instruction's access, and shows that to the prefetchers. Returns whether the caches have the
-    /// line. They do not if a store may not change it. The prefetchers want the other lines.
-    pub(crate) fn touches_and_wants(
-        &mut self,
-        line: Hpa,
-        store: bool,
-        by: Reference,
-        place: u64,
-    ) -> (bool, [Wanted; 3]) {
-        let hit = self.caches.access(line, store, by);
-        let mut wanted = [Wanted::default(); 3];
-        if let Some(prefetchers) = &mut self.prefetch {
-            if by.kind == ReferenceKind::Load {
-                wanted[0] = prefetchers.loaded(place, line);
-            }
-            if hit != Hit::L1 {
-                wanted[1] = prefetchers.pair(line, hit == Hit::L2);
-                wanted[2] = prefetchers.looked_up(line);
-            }
-        }
-        (hit != Hit::Neither, wanted)
+    /// Touches the line of an instruction's access. Returns where the caches have the line. They have it nowhere if a store
+    /// may not change it.
+    pub(crate) fn finds(&mut self, line: Hpa, store: bool, by: Reference) -> Hit {
+        self.caches.access(line, store, by)
+    }
+
+    /// Shows a load to the prefetchers of L1. Returns the lines that they want.
+    pub(crate) fn wants_near(&mut self, line: Hpa, place: u64) -> [Wanted; 2] {
+        self.prefetch.as_mut().map(|prefetchers| prefetchers.loaded(place, line)).unwrap_or_default()
+    }
+
+    /// Shows a look-up in L2 to the prefetchers of L2. Returns the lines that they want.
+    pub(crate) fn wants(&mut self, line: Hpa, hit: bool) -> [Wanted; 2] {
+        let wanted = |prefetchers: &mut Prefetchers| [prefetchers.pair(line, hit), prefetchers.looked_up(line)];
+        self.prefetch.as_mut().map(wanted).unwrap_or_default()
+    }
+
+    /// A prefetcher of L1 wants the line: where it was found.
+    pub(crate) fn comes_near(&mut self, line: Hpa, by: Reference) -> Hit {
+        self.caches.comes_near(line, by)
     }
 
     /// Whether the core has a copy of the line. Nothing is remembered of the look.
@@ -95,11 +94,10 @@ impl Core {
     }
 
     /// Puts the line into the caches as if it had been touched or read ahead before the run. Returns the victim.
-    pub(crate) fn warm(&mut self, line: Hpa, state: LineState, by: Reference) -> Option<Victim> {
-        match by.kind {
-            // An instruction's prefetch comes to L1, a prefetcher's to L2.
-            ReferenceKind::Prefetch if by.instruction.is_none() => self.caches.fill_l2(line, state, by),
-            _ => self.caches.fill(line, state, by),
+    pub(crate) fn warm(&mut self, line: Hpa, state: LineState, by: Reference, to: Nearest) -> Option<Victim> {
+        match to {
+            Nearest::L1 => self.caches.fill(line, state, by),
+            Nearest::L2 => self.caches.fill_l2(line, state, by),
         }
     }
 

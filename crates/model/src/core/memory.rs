@@ -30,15 +30,17 @@ impl Core {
         }
         let (line, store) = (access.line(), op == Op::Own);
         let by = self.reference(access, op, waiter);
-        let hit = self.caches.hits_l1(line, store, by);
-        if self.prefetch.is_some() && op == Op::Load {
-            self.follow_stride(access, at, uncore)?;
-        }
-        if hit {
+        let ready = if self.caches.hits_l1(line, store, by) {
             self.stats.l1_hits.increment();
-            return Ok(Some(if matches!(waiter, Some(Waiter::Store(_))) { at } else { at + self.timing.l1 }));
+            Some(if matches!(waiter, Some(Waiter::Store(_))) { at } else { at + self.timing.l1 })
+        } else {
+            let look = Look { op, by, store, waiters: Waiters::default(), born, known: at };
+            self.miss_l1(line, look, waiter, uncore)?
+        };
+        if self.prefetch.is_some() && op == Op::Load {
+            self.look_ahead(access, at, uncore)?;
         }
-        self.miss_l1(line, Look { op, by, store, waiters: Waiters::default(), born, known: at }, waiter, uncore)
+        Ok(ready)
     }
 
     /// Handles a line that L1 does not have, or does not have with the right to change it.

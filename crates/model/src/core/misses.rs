@@ -30,7 +30,7 @@ pub struct Awaited {
     pub waiters: Waiters,
     /// a store waits: the line is changed as soon as it comes
     pub store: bool,
-    /// since when a load or store holds a fill buffer for the line; `None` if only a prefetcher wants the line
+    /// since when a load, a store or a prefetch to L1 holds a fill buffer for the line; `None` if only L2 wants it
     pub buffer: Option<Time>,
 }
 
@@ -115,6 +115,14 @@ impl Misses {
     pub fn join_prefetch(&mut self, line: Hpa, look: Look, at: Time) -> bool {
         let Some(awaited) = self.awaited.get_mut(&line) else { return false };
         *awaited = Awaited { waiters: look.waiters, store: look.store, buffer: Some(at) };
+        true
+    }
+
+    /// A prefetcher of L1 wants a line that is on its way. Takes a fill buffer for it, which must be free at `at`. Returns
+    /// whether the line had none.
+    pub fn wants_near(&mut self, line: Hpa, at: Time) -> bool {
+        let Some(awaited) = self.awaited.get_mut(&line).filter(|awaited| awaited.buffer.is_none()) else { return false };
+        awaited.buffer = self.buffers.take(at);
         true
     }
 

@@ -1,4 +1,6 @@
-//! The requests of a core's prefetchers. They take entries of the superqueue while it has room.
+//! The requests of a core's prefetchers. L1's take fill buffers, L2's take entries of the superqueue, while there are some.
+//!
+//! Not modelled: a line that comes from L2 to L1 is there at once, so a load right behind its prefetch does not wait for it.
 
 use cxlab_kernel::Time;
 
@@ -6,25 +8,62 @@ use super::misses::Awaited;
 use super::window::Waiters;
 use super::{Core, Uncore};
 use crate::addr::Hpa;
-use crate::cache::{Reference, ReferenceKind, Wanted};
+use crate::cache::{Hit, Reference, ReferenceKind, Wanted};
 use crate::error::ModelError;
 use crate::feed::LineAccess;
 use crate::request::{Op, Want};
 
 impl Core {
-    /// Shows a load to the stride prefetcher.
-    pub(super) fn follow_stride<U: Uncore>(
+    /// Shows a load to the prefetchers of L1.
+    #[inline]
+    pub(super) fn look_ahead<U: Uncore>(
         &mut self,
         access: LineAccess,
         at: Time,
         uncore: &mut U,
     ) -> Result<(), ModelError> {
         let Some(prefetchers) = &mut self.prefetch else { return Ok(()) };
-        let strided = prefetchers.loaded(access.place, access.line());
-        self.ask(strided, at, uncore).map(drop)
+        for line in prefetchers.loaded(access.place, access.line()).into_iter().flatten() {
+            self.bring_near(line, at, uncore)?;
+        }
+        Ok(())
     }
 
-    /// Shows a look-up of a load or store in L2 to the prefetchers of L2.
+    /// Brings a line to L1, if half of the fill buffers are free. The prefetchers of L2 see it.
+    fn bring_near<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) -> Result<(), ModelError> {
+        if !self.misses.buffers.is_half_free(at) {
+            return Ok(());
+        }
+        let by = Reference::of_core(self.id, ReferenceKind::Prefetch);
+        let found = self.caches.comes_near(line, by);
+        match found {
+            Hit::L1 => return Ok(()),
+            Hit::L2 => {
+                self.misses.buffers.take(at);
+                self.misses.buffers.give_back(at + self.timing.l2);
+            }
+            Hit::Neither if self.misses.awaits(line) => {
+                if !self.misses.wants_near(line, at) {
+                    return Ok(());
+                }
+            }
+            Hit::Neither => {
+                if !self.misses.superqueue.has_room(at) {
+                    return Ok(());
+                }
+                if uncore.congested(line, at) {
+                    self.stats.prefetches_refused.increment();
+                    return Ok(());
+                }
+                let buffer = self.misses.buffers.take(at);
+                self.read(line, buffer, at, uncore)?;
+            }
+        }
+        self.stats.l1_prefetches.increment();
+        self.read_ahead(line, found == Hit::L2, at, uncore)
+    }
+
+    /// Shows a look-up in L2 to the prefetchers of L2.
     pub(super) fn read_ahead<U: Uncore>(
         &mut self,
         line: Hpa,
@@ -63,14 +102,26 @@ impl Core {
                 self.stats.prefetches_refused.increment();
                 return Ok(lines.left() + 1);
             }
-            self.expect_victim(line, uncore);
-            let by = Reference::of_core(self.id, ReferenceKind::Prefetch);
-            let leaves = self.misses.superqueue.take(at);
-            let key = uncore.request(Want { by, line, op: Op::Prefetch, born: at, translated: at }, leaves)?;
-            self.wait_for_superqueue(key, leaves);
-            self.stats.prefetches.increment();
-            self.misses.await_line(line, Awaited { waiters: Waiters::default(), store: false, buffer: None });
+            self.read(line, None, at, uncore)?;
         }
         Ok(0)
+    }
+
+    /// Requests a line that nobody waits for. The superqueue has room. With a fill buffer the line comes to L1.
+    fn read<U: Uncore>(
+        &mut self,
+        line: Hpa,
+        buffer: Option<Time>,
+        at: Time,
+        uncore: &mut U,
+    ) -> Result<(), ModelError> {
+        self.expect_victim(line, uncore);
+        let by = Reference::of_core(self.id, ReferenceKind::Prefetch);
+        let leaves = self.misses.superqueue.take(at);
+        let key = uncore.request(Want { by, line, op: Op::Prefetch, born: at, translated: at }, leaves)?;
+        self.wait_for_superqueue(key, leaves);
+        self.stats.prefetches.increment();
+        self.misses.await_line(line, Awaited { waiters: Waiters::default(), store: false, buffer });
+        Ok(())
     }
 }

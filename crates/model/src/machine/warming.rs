@@ -6,7 +6,7 @@
 
 use super::Machine;
 use crate::addr::{Hpa, LINE_BYTES};
-use crate::cache::{ProgramCounter, Reference, ReferenceKind, Victim};
+use crate::cache::{Hit, Nearest, ProgramCounter, Reference, ReferenceKind, Victim};
 use crate::feed::{Branch, LineAccess, Outcome, Touch};
 use crate::request::CoreId;
 use crate::translation::{Forget, Page, PageId};
@@ -47,12 +47,17 @@ impl Machine {
                 };
                 let instruction = Some(ProgramCounter::new(access.place));
                 let by = Reference { kind, core: CoreId(core as u16), instruction };
-                let (has_line, wanted) = self.cores[core].touches_and_wants(line, store, by, access.place);
-                if !has_line {
-                    self.bring_from_beyond(line, store, by);
+                let found = self.cores[core].finds(line, store, by);
+                if found == Hit::Neither {
+                    self.bring_from_beyond(line, store, by, Nearest::L1);
                 }
-                for line in wanted.into_iter().flatten() {
-                    self.read_ahead(line, CoreId(core as u16));
+                if found != Hit::L1 {
+                    self.read_ahead(line, found == Hit::L2, by.core);
+                }
+                if kind == ReferenceKind::Load {
+                    for line in self.cores[core].wants_near(line, access.place).into_iter().flatten() {
+                        self.bring_near(line, by.core);
+                    }
                 }
             }
         }
@@ -71,25 +76,43 @@ impl Machine {
     fn walk(&mut self, core: usize, line: Hpa) {
         let by = Reference::of_core(CoreId(core as u16), ReferenceKind::Walk);
         if self.shared.home.of(line).is_some() && !self.cores[core].touches(line, false, by) {
-            self.bring_from_beyond(line, false, by);
+            self.bring_from_beyond(line, false, by, Nearest::L1);
         }
     }
 
-    /// A prefetcher of the core wants a line. In detail it may be refused for want of room, which takes time.
-    fn read_ahead(&mut self, line: Hpa, core: CoreId) {
-        if !self.cores[usize::from(core.0)].holds(line) && self.shared.home.of(line).is_some() {
-            self.bring_from_beyond(line, false, Reference::of_core(core, ReferenceKind::Prefetch));
-            // A stream goes on: its next lines are wanted soon.
-            self.expect_touch(usize::from(core.0), Hpa::new(line.get() + NEXT_OF_STREAM));
+    /// A prefetcher of L1 wants a line. In detail it may be refused for want of room, which takes time.
+    fn bring_near(&mut self, line: Hpa, core: CoreId) {
+        let by = Reference::of_core(core, ReferenceKind::Prefetch);
+        let found = self.cores[usize::from(core.0)].comes_near(line, by);
+        if found == Hit::L1 || self.shared.home.of(line).is_none() {
+            return;
+        }
+        if found == Hit::Neither {
+            self.bring_from_beyond(line, false, by, Nearest::L1);
+        }
+        self.read_ahead(line, found == Hit::L2, core);
+    }
+
+    /// L2 was looked into for a line: its prefetchers want others. In detail they may be refused for want of room, which
+    /// takes time.
+    fn read_ahead(&mut self, looked_up: Hpa, hit: bool, core: CoreId) {
+        let number = usize::from(core.0);
+        for line in self.cores[number].wants(looked_up, hit).into_iter().flatten() {
+            if !self.cores[number].holds(line) && self.shared.home.of(line).is_some() {
+                let by = Reference::of_core(core, ReferenceKind::Prefetch);
+                self.bring_from_beyond(line, false, by, Nearest::L2);
+                // A stream goes on: its next lines are wanted soon.
+                self.expect_touch(number, Hpa::new(line.get() + NEXT_OF_STREAM));
+            }
         }
     }
 
     /// A line that its core lacks comes from another core, the LLC or its memory.
-    fn bring_from_beyond(&mut self, line: Hpa, store: bool, by: Reference) {
+    fn bring_from_beyond(&mut self, line: Hpa, store: bool, by: Reference, to: Nearest) {
         if !self.shared.home.touch(line, by) {
             self.warm_device_cache(line, false);
         }
-        self.bring(line, store, by);
+        self.bring(line, store, by, to);
     }
 
     /// An access of `core` finds its page. The entries that a walk reads come through its caches.
@@ -137,7 +160,7 @@ impl Machine {
     pub fn warm(&mut self, core: usize, line: Hpa, store: bool) {
         let by = Reference::of_core(CoreId(core as u16), ReferenceKind::of(store));
         if !self.cores[core].touches(line, store, by) {
-            self.bring(line, store, by);
+            self.bring(line, store, by, Nearest::L1);
         }
     }
 
@@ -174,12 +197,12 @@ impl Machine {
     }
 
     /// A line that its core lacks comes from beyond, in no time.
-    fn bring(&mut self, line: Hpa, store: bool, by: Reference) {
+    fn bring(&mut self, line: Hpa, store: bool, by: Reference, to: Nearest) {
         let (id, now) = (by.core, self.shared.queue.now());
         let (home, mut around) = self.shared.at_home(&mut self.cores);
         let state = home.claim(line, id, store, now, &mut around);
         self.shared.touch(line);
-        if let Some(victim) = self.cores[usize::from(id.0)].warm(line, state, by) {
+        if let Some(victim) = self.cores[usize::from(id.0)].warm(line, state, by, to) {
             self.shared.touch(victim.line);
             let home = &mut self.shared.home;
             home.left(victim.line, id);

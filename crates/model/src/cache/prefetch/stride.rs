@@ -2,7 +2,7 @@
 //!
 //! Source: Intel 64 and IA-32 optimization manual (248966), "Data Prefetching to L1". The IP-based prefetcher keeps
 //! track of load instructions. It detects strides of up to 2 KiB, forwards and backwards. It leaves strides within a
-//! line to the streamer. Here the line comes to L2, not to L1.
+//! line, and lines in a row, to the next-line prefetcher.
 
 use super::Wanted;
 use crate::addr::Hpa;
@@ -53,7 +53,7 @@ impl Strides {
             return Wanted::default();
         }
         seen.confirmed = seen.confirmed.saturating_add(1);
-        // The streamer serves lines in a row.
+        // The next-line prefetcher serves lines in a row.
         if seen.confirmed < CONFIRMED || stride.abs() > LONGEST || stride.abs() == 1 {
             return Wanted::default();
         }

@@ -4,7 +4,7 @@ use cxlab_kernel::Time;
 
 use super::{Checks, Medium};
 use crate::addr::Hpa;
-use crate::cache::{LineState, Reference, ReferenceKind};
+use crate::cache::{LineState, Nearest, Reference, ReferenceKind};
 use crate::check::{Checked, Clock, Links};
 use crate::config::MachineSpec;
 use crate::error::ModelError;
@@ -105,7 +105,7 @@ fn a_second_owner_of_a_line_is_found_where_no_event_names_it() {
     let second_owner = |machine: &mut Machine| {
         for core in 0..2 {
             let by = Reference::of_core(CoreId(core), ReferenceKind::Store);
-            machine.cores[usize::from(core)].warm(Hpa::new(GIB / 4), LineState::Modified, by);
+            machine.cores[usize::from(core)].warm(Hpa::new(GIB / 4), LineState::Modified, by, Nearest::L1);
         }
     };
     found("8468v-asic", second_owner, "line 0x10000000: one owner at most");
