@@ -31,6 +31,7 @@ const SPEC: &str = r#"
     write_queue = { value = 64, source = "test" }
     write_high_mark = { value = 54, source = "test" }
     write_low_mark = { value = 32, source = "test" }
+    commands_per_turn = { value = 16, source = "test" }
     age_limit = { value = "2 us", source = "test" }
     page_policy = { value = "open", source = "test" }
     refresh = { value = "all_bank", source = "test" }

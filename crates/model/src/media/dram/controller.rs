@@ -24,7 +24,7 @@ use super::device::Device;
 use super::page_policy::Pages;
 use super::queue::{Queue, RowOutcome, Waiting};
 use super::refresh::{Refresh, Turn};
-use super::scheduler::{self, Marks, Mode, Plan, Step};
+use super::scheduler::{self, Mode, Plan, Step, Turns};
 use super::shape::BankIndex;
 use super::standard::Dram;
 use crate::addr::LINE_BYTES;
@@ -57,7 +57,7 @@ statistics! {
 pub struct Controller {
     clock: Clock,
     map: AddressMap,
-    marks: Marks,
+    turns: Turns,
     age_limit: Cycles,
     return_latency: Time,
     wake: Wake,
@@ -88,7 +88,11 @@ impl Controller {
         Ok(Controller {
             clock,
             map: AddressMap::new(&spec.address_map, dram, ranks)?,
-            marks: Marks { high: *spec.write_high_mark as usize, low: *spec.write_low_mark as usize },
+            turns: Turns {
+                high: *spec.write_high_mark as usize,
+                low: *spec.write_low_mark as usize,
+                commands: *spec.commands_per_turn as usize,
+            },
             age_limit: clock.whole_cycles(*spec.age_limit),
             return_latency: *spec.return_latency,
             wake: Wake::Channel(turn.number),
@@ -179,7 +183,7 @@ impl Controller {
     }
 
     fn next_mode(&self) -> Mode {
-        self.mode.next(self.reads.len(), self.writes.len(), self.served, self.marks)
+        self.mode.next(self.reads.len(), self.writes.len(), self.served, self.turns)
     }
 
     pub(super) fn wake<D: Driver>(&mut self, now: Time, driver: &mut D) {

@@ -22,6 +22,8 @@ pub struct ControllerSpec {
     pub write_high_mark: Sourced<u32>,
     /// writes that end it `[entries]`
     pub write_low_mark: Sourced<u32>,
+    /// commands of a turn of reads or writes, if as many wait, while the other side waits too
+    pub commands_per_turn: Sourced<u32>,
     /// after this long in its queue a request goes before all others `[us]`
     pub age_limit: Sourced<Time>,
     pub page_policy: Sourced<PagePolicy>,
@@ -34,9 +36,14 @@ pub struct ControllerSpec {
 impl ControllerSpec {
     /// Checks the rules for any controller, whatever its DRAM.
     pub(super) fn check(&self) -> Result<(), DramError> {
-        for (key, value) in [("read_queue", *self.read_queue), ("write_queue", *self.write_queue)] {
+        let counts = [
+            ("read_queue", *self.read_queue, "1 to 4096 entries"),
+            ("write_queue", *self.write_queue, "1 to 4096 entries"),
+            ("commands_per_turn", *self.commands_per_turn, "1 to 4096 commands"),
+        ];
+        for (key, value, valid) in counts {
             if !(1..=4096).contains(&value) {
-                return Err(DramError::out_of_range(key, value, "1 to 4096 entries"));
+                return Err(DramError::out_of_range(key, value, valid));
             }
         }
         let (high, low) = (*self.write_high_mark, *self.write_low_mark);

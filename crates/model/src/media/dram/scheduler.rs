@@ -8,8 +8,9 @@
 //!
 //! First ready, first come, first served (Rixner et al., ISCA 2000). Among the commands of a kind that can go at the
 //! earliest instant, the oldest goes. Once a request is past its age limit, no command goes that could delay it. Reads
-//! go until the writes reach their high mark. Then writes go, down to the low mark. Without reads, writes above the low
-//! mark go until a read comes. No rows are opened for the other direction ahead of its turn.
+//! go until the writes reach their high mark. Then writes go, down to the low mark. Where both wait without end, each
+//! has a turn of some commands, as in gem5 (min_reads_per_switch, min_writes_per_switch). Without reads, writes above
+//! the low mark go until a read comes. No rows are opened for the other direction ahead of its turn.
 
 use super::clock::Cycles;
 use super::command::Command;
@@ -49,24 +50,28 @@ pub enum Mode {
     Spare,
 }
 
-/// Marks of the write queue `[entries]`.
+/// When the controller turns from reads to writes and back.
 #[derive(Clone, Copy, Debug)]
-pub struct Marks {
+pub struct Turns {
+    /// waiting writes that start a drain `[entries]`
     pub high: usize,
+    /// waiting writes that end it `[entries]`
     pub low: usize,
+    /// commands of a turn, if as many wait
+    pub commands: usize,
 }
 
 impl Mode {
-    /// The mode that follows, with the numbers of waiting reads and writes, and `served` commands in this mode. A turn
-    /// has at least as many commands as the high mark, if as many wait. So neither side starves the other.
+    /// The mode that follows, with the numbers of waiting reads and writes, and `served` commands in this mode. Each side
+    /// has its turn, so neither starves the other.
     #[must_use]
-    pub fn next(self, reads: usize, writes: usize, served: usize, marks: Marks) -> Mode {
-        let had_its_turn = served >= marks.high;
+    pub fn next(self, reads: usize, writes: usize, served: usize, turns: Turns) -> Mode {
+        let had_its_turn = served >= turns.commands;
         match self {
-            Mode::Drain if writes > marks.low && !(had_its_turn && reads > 0) => Mode::Drain,
-            Mode::Reads if writes >= marks.high && (had_its_turn || reads == 0) => Mode::Drain,
-            Mode::Spare if writes >= marks.high => Mode::Drain,
-            _ if reads == 0 && writes > marks.low => Mode::Spare,
+            Mode::Drain if writes > turns.low && !(had_its_turn && reads > 0) => Mode::Drain,
+            Mode::Reads if writes >= turns.high && (had_its_turn || reads == 0) => Mode::Drain,
+            Mode::Spare if writes >= turns.high => Mode::Drain,
+            _ if reads == 0 && writes > turns.low => Mode::Spare,
             _ => Mode::Reads,
         }
     }
