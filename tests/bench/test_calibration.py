@@ -18,8 +18,8 @@ from cxlab.bench.request import Mix
 CALIBRATION = {figure.id: figure for figure in shipped() if figure.role == "calibration"}
 
 
-#: Figures differ from seed to seed. The peak of sixteen threads on DDR has a standard deviation of 0.9 %, that
-#: on CXL memory at 2:1 one of 3.5 %.
+#: Figures differ from seed to seed. The peak of sixteen threads on DDR has a standard deviation of 0.9 %,
+#: that on CXL memory at 2:1 one of 3 %.
 SEEDS = 8
 #: One write buffer of a slice is 9 % of the first (docs/decisions/write-buffers.md). A core's entries of a
 #: slice's table are two; a third would give the second figure 12 % more (docs/decisions/entries-per-core.md).

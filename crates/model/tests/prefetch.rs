@@ -177,8 +177,7 @@ fn hits() -> (f64, f64) {
 fn the_next_line_of_a_chase_in_a_row_is_in_l1() {
     // 256 KiB are in L2 (2 MiB) and not in L1 (48 KiB). The page before ends where the next one begins, so only the first
     // line of a page is not asked for.
-    let next_line =
-        |on: bool| chase_in_l2(0..4096, |spec| spec.host.prefetch.next_line = Sourced::new(on, "the test"));
+    let next_line = |on: bool| chase_in_l2(0..4096, |spec| spec.host.prefetch.next_line = Sourced::new(on, "the test"));
     let (l1, l2) = hits();
     assert!((next_line(true) / ((63.0 * l1 + l2) / 64.0) - 1.0).abs() < 0.01, "{} ns", next_line(true));
     assert!((next_line(false) / l2 - 1.0).abs() < 0.01, "{} ns", next_line(false));

@@ -45,7 +45,7 @@ SPREAD = ("latency_ns", "bandwidth_mb_s")
 
 
 def run_drawn(jobs: Sequence[BenchJob], seeds: int, title: str) -> list[list[BenchPoint]]:
-    """Run all jobs with each of the seeds 1 to ``seeds``, as one simulation; for each seed, the jobs' points."""
+    """Run the jobs with each of the seeds 1 to ``seeds``, in one simulation: for each seed, the points."""
     drawn: list[BenchJob] = [{**job, "seed": seed} for seed in range(1, seeds + 1) for job in jobs]
     points = run(drawn, title if seeds == 1 else f"{title}, {seeds} seeds")
     return [points[first : first + len(jobs)] for first in range(0, len(points), len(jobs))]

@@ -121,7 +121,9 @@ impl Misses {
     /// A prefetcher of L1 wants a line that is on its way. Takes a fill buffer for it, which must be free at `at`. Returns
     /// whether the line had none.
     pub fn wants_near(&mut self, line: Hpa, at: Time) -> bool {
-        let Some(awaited) = self.awaited.get_mut(&line).filter(|awaited| awaited.buffer.is_none()) else { return false };
+        let Some(awaited) = self.awaited.get_mut(&line).filter(|awaited| awaited.buffer.is_none()) else {
+            return false;
+        };
         awaited.buffer = self.buffers.take(at);
         true
     }

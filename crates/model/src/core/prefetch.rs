@@ -1,6 +1,6 @@
 //! The requests of a core's prefetchers. L1's take fill buffers, L2's take entries of the superqueue, while there are some.
 //!
-//! Not modelled: a line that comes from L2 to L1 is there at once, so a load right behind its prefetch does not wait for it.
+//! Not modelled: the way of a prefetched line from L2 to L1. It is there at once, so a load right behind does not wait.
 
 use cxlab_kernel::Time;
 
@@ -108,13 +108,7 @@ impl Core {
     }
 
     /// Requests a line that nobody waits for. The superqueue has room. With a fill buffer the line comes to L1.
-    fn read<U: Uncore>(
-        &mut self,
-        line: Hpa,
-        buffer: Option<Time>,
-        at: Time,
-        uncore: &mut U,
-    ) -> Result<(), ModelError> {
+    fn read<U: Uncore>(&mut self, line: Hpa, buffer: Option<Time>, at: Time, uncore: &mut U) -> Result<(), ModelError> {
         self.expect_victim(line, uncore);
         let by = Reference::of_core(self.id, ReferenceKind::Prefetch);
         let leaves = self.misses.superqueue.take(at);
