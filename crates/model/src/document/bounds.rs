@@ -212,6 +212,7 @@ static ROWS: &[(&str, &str, &str, &str)] = &[
     ("controller.write_high_mark", "1", "4096", "a drain of none never ends; no more than write_queue"),
     ("controller.write_low_mark", "0", "4095", "0 drains all; less than write_high_mark"),
     ("controller.commands_per_turn", "1", "4096", "a turn of none serves nobody; more than any queue has entries"),
+    ("controller.postponed_refreshes", "0", "8", "JESD79-4 lets a controller postpone 8, JESD79-5 4"),
     ("controller.age_limit", "1 ns", "1 s", "0 would order all by age; a second is longer than any run's queue"),
     ("controller.return_latency", "0 ns", "100 us", WIRE),
     // a device's cache, flash behind it, and a flash part

@@ -216,6 +216,7 @@ fn what_cannot_be_is_refused_with_what_is_valid() {
     assert!(refuse(&|spec| spec.controller.write_high_mark.value = 65).contains("1 to write_queue"));
     assert!(refuse(&|spec| spec.controller.write_low_mark.value = 54).contains("less than write_high_mark"));
     assert!(refuse(&|spec| spec.controller.commands_per_turn.value = 0).contains("1 to 4096 commands"));
+    assert!(refuse(&|spec| spec.controller.postponed_refreshes.value = 9).contains("8 (DDR4)"));
     assert!(refuse(&|spec| spec.ranks.value = 3).contains("1, 2 or 4"));
     assert!(refuse(&|spec| spec.channels.value = 0).contains("1 to 64"));
     assert!(refuse(&|spec| spec.controller.refresh.value = RefreshMode::SameBank).contains("choose `all_bank`"));

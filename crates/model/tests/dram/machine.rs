@@ -35,6 +35,7 @@ const SPEC: &str = r#"
     age_limit = { value = "2 us", source = "test" }
     page_policy = { value = "open", source = "test" }
     refresh = { value = "all_bank", source = "test" }
+    postponed_refreshes = { value = 0, source = "test" }
     return_latency = { value = "0 ns", source = "test" }
     [controller.address_map]
     order = { value = ["group", "column", "bank", "rank", "row"], source = "test" }
@@ -151,6 +152,7 @@ pub fn variants() -> Vec<DetailedSpec> {
                     spec.controller.refresh.value = refresh;
                     spec.controller.address_map.hash.value = Hash::Row;
                     spec.ranks.value = ranks;
+                    spec.controller.postponed_refreshes.value = if ranks == 2 { 4 } else { 0 };
                     variants.push(spec);
                 }
             }

@@ -1,6 +1,7 @@
 //! Single schedules: which commands go, and when; the expected cycles are sums of the standard's constraints.
 
 use cxlab_kernel::Time;
+use cxlab_model::media::dram::checker::check;
 use cxlab_model::media::dram::{
     BankAddress, BankIndex, Command, Cycles, DetailedSpec, Device, PagePolicy, RefreshMode,
 };
@@ -183,6 +184,36 @@ fn refresh_closes_all_banks_comes_every_trefi_and_keeps_the_rank_for_trfc() {
     assert_eq!((at[2], at[3]), (t.t_refi.0, t.t_refi.0 + t.t_rp.0));
     assert_eq!(at[4], at[3] + t.t_rfc.0);
     assert_eq!(at[6], 2 * t.t_refi.0);
+}
+
+/// When each REFab goes `[nCK]`, with 7,000 reads at once, which take between 6 and 7 tREFI, and one at 10.5 tREFI.
+fn refreshes_beside_reads(postponed: u32) -> Vec<u64> {
+    let mut spec = spec("DDR5-4800");
+    spec.controller.postponed_refreshes.value = postponed;
+    let mut memory = sub_channel(&spec);
+    let t_refi = dram("DDR5-4800").timing.t_refi.value;
+    let mut arrivals: Vec<_> = (0..7_000).map(|line| (AT_ONCE, read(line))).collect();
+    arrivals.push((t_refi * 10 + Time::from_ns(1_950), read(0)));
+    let lives = open(&mut memory, &arrivals);
+    assert!((t_refi * 6..t_refi * 7).contains(&lives[6_999].done), "{}", lives[6_999].done);
+    let checked = check(&lone("DDR5-4800"), 1, log(&memory));
+    assert!(checked.is_empty(), "{checked:?}");
+    log(&memory).iter().filter(|issued| issued.command == Command::RefreshAll).map(|issued| issued.at.0).collect()
+}
+
+#[test]
+fn a_rank_with_waiting_reads_owes_refreshes_and_makes_them_up() {
+    let t = dram("DDR5-4800").cycles();
+    let due = |at: u64| at / t.t_refi.0;
+    // Each goes when it is due: 10 of them before the last read.
+    let none: Vec<u64> = refreshes_beside_reads(0);
+    assert_eq!(none.iter().map(|at| due(*at)).collect::<Vec<_>>(), (1..=10).collect::<Vec<_>>());
+    // The fifth that is due cannot wait. Those of the sixth and what is owed go when no read waits, tRFC apart.
+    let four = refreshes_beside_reads(4);
+    assert_eq!(four.len(), 10, "{four:?}");
+    assert_eq!(due(four[0]), 5);
+    assert_eq!(due(four[1]), 6);
+    assert!(four[2..6].windows(2).all(|pair| pair[1] - pair[0] == t.t_rfc.0), "{four:?}");
 }
 
 #[test]

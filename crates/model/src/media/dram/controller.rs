@@ -84,7 +84,7 @@ impl Controller {
         let device = Device::new(dram, ranks);
         let shape = device.shape();
         let clock = dram.clock();
-        let refresh = Refresh::new(*spec.refresh, dram, shape, turn)?;
+        let refresh = Refresh::new(*spec.refresh, *spec.postponed_refreshes, dram, shape, turn)?;
         Ok(Controller {
             clock,
             map: AddressMap::new(&spec.address_map, dram, ranks)?,
@@ -279,6 +279,8 @@ impl Controller {
             (self.mode, self.served) = (mode, 0);
         }
         let kind = mode.kind();
+        let writes = if kind == AccessKind::Write { self.writes.occupied() } else { 0 };
+        self.refresh.make_up(self.reads.occupied() | writes);
         let queue = match kind {
             AccessKind::Read => &mut self.reads,
             AccessKind::Write => &mut self.writes,

@@ -28,6 +28,8 @@ pub struct ControllerSpec {
     pub age_limit: Sourced<Time>,
     pub page_policy: Sourced<PagePolicy>,
     pub refresh: Sourced<RefreshMode>,
+    /// refreshes that a rank may owe while reads wait for it, or writes that are being drained
+    pub postponed_refreshes: Sourced<u32>,
     /// last beat of a read at the pins to the requester's side of the controller `[ns]`
     pub return_latency: Sourced<Time>,
     pub address_map: AddressMapSpec,

@@ -2,18 +2,21 @@
 //!
 //! ```text
 //!   due -> its banks take no new work -> PREA (PREsb) when they may close -> REFab (REFsb) -> tRFC (tRFCsb)
+//!    '-- a rank with waiting requests may owe some first
 //! ```
 //!
 //! All-bank: each rank every tREFI. The ranks of a sub-channel and the sub-channels of a memory are staggered.
 //! Same-bank (DDR5, fine granularity mode): one bank of each group every tREFI2 over the banks of a group, while the
-//! others go on working. A refresh is neither postponed nor pulled in, though the standards allow a few.
+//! others go on working. While requests wait for a rank, it may owe as many refreshes as the standard lets a controller
+//! postpone (JESD79-4: 8, JESD79-5: 4). It makes them up one after the other as soon as no request waits. A refresh is not
+//! pulled in, though the standards allow a few.
 
 use schemars::JsonSchema;
 
 use serde::{Deserialize, Serialize};
 
 use super::DramError;
-use super::clock::Cycles;
+use super::clock::{Cycles, Generation};
 use super::command::{BankAddress, Command};
 use super::device::Device;
 use super::shape::{BankIndex, Shape};
@@ -27,6 +30,14 @@ pub enum RefreshMode {
     SameBank,
 }
 
+/// Most refreshes that the standard lets a controller postpone.
+fn may_postpone(generation: Generation) -> u32 {
+    match generation {
+        Generation::Ddr4 => 8,
+        Generation::Ddr5 => 4,
+    }
+}
+
 /// Number of a sub-channel in its memory. Each sub-channel refreshes at a time of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
@@ -36,8 +47,11 @@ pub struct Turn {
 
 #[derive(Clone, Copy, Debug)]
 struct RankRefresh {
+    /// when the next refresh falls due
     due: Cycles,
-    /// the refresh is due, and its banks are being closed
+    /// refreshes that were due and were not sent
+    owed: u32,
+    /// one of them cannot wait, and its banks are being closed
     pending: bool,
     /// number of the bank in each group that is refreshed next, for same-bank refresh only
     bank: u32,
@@ -48,6 +62,8 @@ struct RankRefresh {
 pub struct Refresh {
     mode: RefreshMode,
     interval: Cycles,
+    /// most refreshes that a rank with waiting requests may owe
+    postponed: u32,
     shape: Shape,
     ranks: Vec<RankRefresh>,
     /// a bit for each bank that the first refresh of the first rank takes
@@ -60,8 +76,11 @@ pub struct Refresh {
 
 impl Refresh {
     /// # Errors
-    /// Returned if the part has no refresh of that mode.
-    pub fn new(mode: RefreshMode, dram: &Dram, shape: Shape, turn: Turn) -> Result<Refresh, DramError> {
+    /// Returned if the part has no refresh of that mode, or if its standard does not let so many be postponed.
+    pub fn new(mode: RefreshMode, postponed: u32, dram: &Dram, shape: Shape, turn: Turn) -> Result<Refresh, DramError> {
+        if postponed > may_postpone(dram.generation) {
+            return Err(DramError::out_of_range("postponed_refreshes", postponed, "0 to 4 (DDR5) or 8 (DDR4)"));
+        }
         let timing = dram.cycles();
         let interval = match (mode, timing.same_bank_refresh) {
             (RefreshMode::AllBank, _) => timing.t_refi,
@@ -74,6 +93,7 @@ impl Refresh {
             due: Cycles(
                 interval.0 * u64::from((number + 1) * turn.of + turn.number) / u64::from(shape.ranks * turn.of),
             ),
+            owed: 0,
             pending: false,
             bank: 0,
         };
@@ -83,7 +103,7 @@ impl Refresh {
             RefreshMode::AllBank => shape.mask_of_rank(0),
             RefreshMode::SameBank => shape.same_bank(0, 0).fold(0, |mask, bank| mask | 1 << bank.0),
         };
-        Ok(Refresh { mode, interval, shape, ranks, first, blocked: 0, next_due })
+        Ok(Refresh { mode, interval, postponed, shape, ranks, first, blocked: 0, next_due })
     }
 
     /// A bit for each bank that takes no new work.
@@ -106,15 +126,42 @@ impl Refresh {
         self.next_due
     }
 
-    /// Makes the refreshes due by `now` pending.
+    /// Notes the refreshes due by `now`. They are pending if their rank may owe no more.
     pub fn fall_due(&mut self, now: Cycles) {
         for rank in 0..self.shape.ranks {
-            if self.ranks[rank as usize].due <= now && !self.ranks[rank as usize].pending {
-                self.ranks[rank as usize].pending = true;
-                self.blocked |= self.mask(rank);
+            let refresh = &mut self.ranks[rank as usize];
+            if refresh.due <= now && !refresh.pending {
+                refresh.owed += 1;
+                refresh.due += self.interval;
+                if refresh.owed > self.postponed {
+                    self.cannot_wait(rank);
+                }
             }
         }
         self.find_next_due();
+    }
+
+    /// Makes up what ranks without a request in `waiting` owe, a bit for each bank with one.
+    #[inline]
+    pub fn make_up(&mut self, waiting: u128) {
+        if self.postponed > 0 {
+            self.make_up_of_quiet_ranks(waiting);
+        }
+    }
+
+    fn make_up_of_quiet_ranks(&mut self, waiting: u128) {
+        for rank in 0..self.shape.ranks {
+            let refresh = self.ranks[rank as usize];
+            if refresh.owed > 0 && !refresh.pending && waiting & self.shape.mask_of_rank(rank) == 0 {
+                self.cannot_wait(rank);
+            }
+        }
+        self.find_next_due();
+    }
+
+    fn cannot_wait(&mut self, rank: u32) {
+        self.ranks[rank as usize].pending = true;
+        self.blocked |= self.mask(rank);
     }
 
     fn find_next_due(&mut self) {
@@ -131,13 +178,13 @@ impl Refresh {
         })
     }
 
-    /// Notes that the refresh of `rank` was sent. Its next one is due one interval after this one was due.
+    /// Notes that a refresh of `rank` was sent.
     pub fn sent(&mut self, rank: u32) {
         self.blocked &= !self.mask(rank);
         let banks = self.shape.banks_per_group;
         let refresh = &mut self.ranks[rank as usize];
         refresh.pending = false;
-        refresh.due += self.interval;
+        refresh.owed -= 1;
         if self.mode == RefreshMode::SameBank {
             refresh.bank = (refresh.bank + 1) % banks;
         }
