@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -47,11 +47,24 @@ class LogFile:
 
     def record(self, raw: bytes) -> None:
         """Take one line; the first is the header."""
-        self.file.write(raw + b"\n")
+        with self._named():
+            self.file.write(raw + b"\n")
         line = _line(raw, "the guest's controller sent")
         if line is not None:
             self.lines.append(line)
             self.watch(line)
+
+    def close(self) -> None:
+        """Write what is left, and close the file. A full disk raises `OSError` with its name."""
+        with self._named():
+            self.file.close()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.file.name) from error
 
 
 class _Header(Struct):

@@ -199,7 +199,7 @@ class _Steered:
     def end(self, settings: Settings) -> None:
         if self.log is None or self.folder is None:
             return
-        self.log.file.close()
+        self.log.close()
         if self.log.lines:
             plot.write(self.log.lines, self.folder / PLOT, f"Caption, {settings.mode}")
             _report(self.log.lines, settings)
