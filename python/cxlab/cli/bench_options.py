@@ -136,20 +136,24 @@ def where(command: F) -> F:
                 default=None,
                 help="Switch the cores' prefetchers on or off.  [default: as in the machine's host file]",
             ),
-            click.option(
-                "--seeds",
-                default=1,
-                show_default=True,
-                type=click.IntRange(1, 1000),
-                help="Number of seeds. Each draws its own order of accesses; the table shows the "
-                "spread.  Example: 8",
-            ),
+            seeds_option("the table shows the spread"),
             click.option(checks.OPTION.flag, help=checks.OPTION.help, **checks.OPTION.settings),
             json_option,
         )
     ):
         run = option(run)
     return run  # type: ignore[return-value]
+
+
+def seeds_option(made_of_them: str) -> Callable[[F], F]:
+    """Give the option for the number of draws, and say what is made of them."""
+    return click.option(
+        "--seeds",
+        default=1,
+        show_default=True,
+        type=click.IntRange(1, 1000),
+        help=f"Number of seeds. Each draws its own order of accesses; {made_of_them}.  Example: 8",
+    )
 
 
 isa_option = click.option(

@@ -14,6 +14,7 @@ from cxlab.bench.curves import Comparison, Point, read_curves
 from cxlab.bench.figures import Figure
 from cxlab.bench.result import counted
 from cxlab.border import BenchPoint
+from cxlab.cli.bench_options import seeds_option
 from cxlab.cli.output_file import json_option, plot_option
 from cxlab.error import Code, InputError
 from cxlab.file_format import Format
@@ -39,13 +40,7 @@ from cxlab.output import console, write_json
     metavar="DIR",
     help="Write predicted curves of servers that were not measured to this folder.  Example: predictions",
 )
-@click.option(
-    "--seeds",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 1000),
-    help="Number of seeds. Each draws its own order of accesses; means over them are compared.  Example: 8",
-)
+@seeds_option("means over them are compared")
 @json_option
 @plot_option
 def command(
@@ -72,14 +67,13 @@ def command(
     curves, refused = read_curves(reference) if reference else ([], [])
     jobs += [curve.jobs() for curve in curves]
     draws = sweep.run_drawn([job for group in jobs for job in group], seeds, "validation")
-    groups = [_regroup(draw, [len(group) for group in jobs]) for draw in draws]
-    simulated = [
-        fmean(row.simulated(points) for points in of_row)
-        for row, of_row in zip(rows, zip(*groups, strict=True), strict=False)
-    ]
+    lengths = [len(group) for group in jobs]
+    # Of each row, then of each curve: its points in each draw.
+    drawn = list(zip(*(_regroup(draw, lengths) for draw in draws), strict=True))
+    simulated = [fmean(map(row.simulated, of_row)) for row, of_row in zip(rows, drawn, strict=False)]
     comparisons = [
         Comparison(curve, [_mean(point) for point in zip(*of_curve, strict=True)])
-        for curve, of_curve in zip(curves, list(zip(*groups, strict=True))[len(rows) :], strict=True)
+        for curve, of_curve in zip(curves, drawn[len(rows) :], strict=True)
     ]
     _show(rows, simulated, comparisons)
     out = console()

@@ -22,8 +22,7 @@ impl Core {
         at: Time,
         uncore: &mut U,
     ) -> Result<(), ModelError> {
-        let Some(prefetchers) = &mut self.prefetch else { return Ok(()) };
-        for line in prefetchers.loaded(access.place, access.line()).into_iter().flatten() {
+        for line in self.wants_near(access.line(), access.place).into_iter().flatten() {
             self.bring_near(line, at, uncore)?;
         }
         Ok(())
@@ -48,11 +47,7 @@ impl Core {
                 }
             }
             Hit::Neither => {
-                if !self.misses.superqueue.has_room(at) {
-                    return Ok(());
-                }
-                if uncore.congested(line, at) {
-                    self.stats.prefetches_refused.increment();
+                if self.has_no_way(line, at, uncore) {
                     return Ok(());
                 }
                 let buffer = self.misses.buffers.take(at);
@@ -71,8 +66,7 @@ impl Core {
         at: Time,
         uncore: &mut U,
     ) -> Result<(), ModelError> {
-        let Some(prefetchers) = &mut self.prefetch else { return Ok(()) };
-        let (pair, streamed) = (prefetchers.pair(line, hit), prefetchers.looked_up(line));
+        let [pair, streamed] = self.wants(line, hit);
         self.ask(pair, at, uncore)?;
         let refused = self.ask(streamed, at, uncore)?;
         if let Some(prefetchers) = self.prefetch.as_mut().filter(|_| refused > 0) {
@@ -95,16 +89,24 @@ impl Core {
             if self.caches.holds(line) || self.misses.awaits(line) {
                 continue;
             }
-            if !self.misses.superqueue.has_room(at) {
-                return Ok(lines.left() + 1);
-            }
-            if uncore.congested(line, at) {
-                self.stats.prefetches_refused.increment();
+            if self.has_no_way(line, at, uncore) {
                 return Ok(lines.left() + 1);
             }
             self.read(line, None, at, uncore)?;
         }
         Ok(0)
+    }
+
+    /// Whether the superqueue has no room, or requests queue on the way to the line's memory.
+    fn has_no_way<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &U) -> bool {
+        if !self.misses.superqueue.has_room(at) {
+            return true;
+        }
+        let congested = uncore.congested(line, at);
+        if congested {
+            self.stats.prefetches_refused.increment();
+        }
+        congested
     }
 
     /// Requests a line that nobody waits for. The superqueue has room. With a fill buffer the line comes to L1.

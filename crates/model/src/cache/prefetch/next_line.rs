@@ -38,7 +38,8 @@ impl NextLine {
         if self.recent.contains(&number) {
             return Wanted::default();
         }
-        let ascends = self.recent.contains(&number.wrapping_sub(1)) && number > 1;
+        // Line 0 stands for a place that is still empty.
+        let ascends = number > 1 && self.recent.contains(&(number - 1));
         self.newest = (self.newest + 1) % RECENT;
         self.recent[self.newest] = number;
         let last_of_page = number % LINES_PER_PAGE == LINES_PER_PAGE - 1;

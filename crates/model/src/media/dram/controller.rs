@@ -23,7 +23,7 @@ use super::controller_spec::ControllerSpec;
 use super::device::Device;
 use super::page_policy::Pages;
 use super::queue::{Queue, RowOutcome, Waiting};
-use super::refresh::{Refresh, Turn};
+use super::refresh::{Refresh, SubChannel};
 use super::scheduler::{self, Mode, Plan, Step, Turns};
 use super::shape::BankIndex;
 use super::standard::Dram;
@@ -79,12 +79,17 @@ pub struct Controller {
 }
 
 impl Controller {
-    pub(super) fn new(spec: &ControllerSpec, dram: &Dram, ranks: u32, turn: Turn) -> Result<Controller, DramError> {
+    pub(super) fn new(
+        spec: &ControllerSpec,
+        dram: &Dram,
+        ranks: u32,
+        sub_channel: SubChannel,
+    ) -> Result<Controller, DramError> {
         spec.check()?;
         let device = Device::new(dram, ranks);
         let shape = device.shape();
         let clock = dram.clock();
-        let refresh = Refresh::new(*spec.refresh, *spec.postponed_refreshes, dram, shape, turn)?;
+        let refresh = Refresh::new(*spec.refresh, *spec.postponed_refreshes, dram, shape, sub_channel)?;
         Ok(Controller {
             clock,
             map: AddressMap::new(&spec.address_map, dram, ranks)?,
@@ -95,7 +100,7 @@ impl Controller {
             },
             age_limit: clock.whole_cycles(*spec.age_limit),
             return_latency: *spec.return_latency,
-            wake: Wake::Channel(turn.number),
+            wake: Wake::Channel(sub_channel.number),
             reads: Queue::new(*spec.read_queue as usize, shape.banks()),
             writes: Queue::new(*spec.write_queue as usize, shape.banks()),
             mode: Mode::Reads,

@@ -16,7 +16,7 @@ use super::clock::Clock;
 use super::command::Issued;
 use super::controller::Controller;
 use super::controller_spec::ControllerSpec;
-use super::refresh::Turn;
+use super::refresh::SubChannel;
 use super::shape::MOST_BANKS;
 use super::standard::{Dram, Part};
 use super::{ChannelStats, DramError};
@@ -68,7 +68,8 @@ impl Detailed {
         }
         let sub_channels = *spec.channels * *dram.organisation.sub_channels;
         let map = ChannelMap::new(sub_channels, Granularity::new("interleave", *spec.interleave)?)?;
-        let controller = |number| Controller::new(&spec.controller, dram, ranks, Turn { number, of: sub_channels });
+        let controller =
+            |number| Controller::new(&spec.controller, dram, ranks, SubChannel { number, of: sub_channels });
         let controllers = (0..sub_channels).map(controller).collect::<Result<_, _>>()?;
         Ok(Detailed { map, controllers, standard: (Box::new(Checker::new(dram, ranks)), dram.clock()) })
     }

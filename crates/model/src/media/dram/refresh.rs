@@ -40,7 +40,7 @@ fn may_postpone(generation: Generation) -> u32 {
 
 /// Number of a sub-channel in its memory. Each sub-channel refreshes at a time of its own.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
+pub struct SubChannel {
     pub number: u32,
     pub of: u32,
 }
@@ -77,7 +77,13 @@ pub struct Refresh {
 impl Refresh {
     /// # Errors
     /// Returned if the part has no refresh of that mode, or if its standard does not let so many be postponed.
-    pub fn new(mode: RefreshMode, postponed: u32, dram: &Dram, shape: Shape, turn: Turn) -> Result<Refresh, DramError> {
+    pub fn new(
+        mode: RefreshMode,
+        postponed: u32,
+        dram: &Dram,
+        shape: Shape,
+        sub_channel: SubChannel,
+    ) -> Result<Refresh, DramError> {
         if postponed > may_postpone(dram.generation) {
             return Err(DramError::out_of_range("postponed_refreshes", postponed, "0 to 4 (DDR5) or 8 (DDR4)"));
         }
@@ -91,7 +97,8 @@ impl Refresh {
         };
         let rank = |number: u32| RankRefresh {
             due: Cycles(
-                interval.0 * u64::from((number + 1) * turn.of + turn.number) / u64::from(shape.ranks * turn.of),
+                interval.0 * u64::from((number + 1) * sub_channel.of + sub_channel.number)
+                    / u64::from(shape.ranks * sub_channel.of),
             ),
             owed: 0,
             pending: false,
@@ -154,9 +161,9 @@ impl Refresh {
             let refresh = self.ranks[rank as usize];
             if refresh.owed > 0 && !refresh.pending && waiting & self.shape.mask_of_rank(rank) == 0 {
                 self.cannot_wait(rank);
+                self.find_next_due();
             }
         }
-        self.find_next_due();
     }
 
     fn cannot_wait(&mut self, rank: u32) {
