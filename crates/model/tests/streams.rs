@@ -222,6 +222,20 @@ fn one_that_halts_again_before_its_turn_is_woken_again() {
 }
 
 #[test]
+fn one_that_sleeps_wakes_nobody() {
+    // Core 1 has halted, and core 0 has gone on: core 1 comes to none of its records.
+    let mut told = Told::default();
+    told.define(0, 0x40_0000, LOAD);
+    told.tell_of(1, Record::Halt);
+    told.load(0, 0, 0x10_0000);
+    told.tell_of(1, Record::Wake { woken: Vcpu::new(1) });
+    told.load(1, 0, 0x20_0000);
+    told.tell(Record::End);
+    let error = Guest::new(told.stream(), 2).run(&mut machine_of_two(), |_, _| Ok(())).unwrap_err();
+    assert!(error.to_string().contains("vCPU 1, which sleeps"), "{error}");
+}
+
+#[test]
 fn warming_begins_when_all_cores_have_done_what_was_told() {
     const LINE: u64 = 0x20_0000;
     let mut told = Told::default();

@@ -69,6 +69,8 @@ pub fn several() -> bool {
 static HALTED: AtomicUsize = AtomicUsize::new(0);
 /// The vCPU that executed the last block or marker. If it wakes another vCPU, its records say so.
 static SPEAKER: AtomicUsize = AtomicUsize::new(0);
+/// The vCPU whose block the model was told of last, executed or not.
+static NAMED: AtomicUsize = AtomicUsize::new(0);
 
 pub fn is_halted(vcpu: usize) -> bool {
     HALTED.load(Relaxed) >> vcpu & 1 == 1
@@ -120,6 +122,12 @@ pub fn speaker() -> usize {
 /// It has executed something.
 pub fn speak(vcpu: usize) {
     SPEAKER.store(vcpu, Relaxed);
+    NAMED.store(vcpu, Relaxed);
+}
+
+/// The model is told which block of it is next. It takes a speaker that has halted to sleep from here on.
+pub fn name_next(vcpu: usize) {
+    NAMED.store(vcpu, Relaxed);
 }
 
 /// The vCPU whose turn it is, and how far each vCPU has come.
@@ -186,6 +194,17 @@ impl Turns {
         others.map(|(_, other)| other)
     }
 
+    /// The vCPU whose records tell that another one goes on. It is the speaker, unless that sleeps by now: then nobody
+    /// would read them. So a core once slept for ever, and those that waited for it spun.
+    fn waker(&self) -> usize {
+        let speaker = speaker();
+        if NAMED.load(Relaxed) == speaker || !is_halted(speaker) {
+            return speaker;
+        }
+        let awake = (0..vcpus()).filter(|vcpu| !is_halted(*vcpu));
+        awake.min_by_key(|vcpu| self.estimates[*vcpu].ps()).unwrap_or(speaker)
+    }
+
     /// The time of the one most behind of all others that do not halt `[ps]`.
     fn others_ps(&self, vcpu: usize) -> Option<u64> {
         self.others(vcpu).map(Estimate::ps).min()
@@ -200,7 +219,7 @@ impl Turns {
     #[cold]
     fn choose(&mut self, vcpu: usize) -> Turn {
         self.running = vcpu;
-        let (speaker, woken) = (speaker(), end_halt(vcpu));
+        let (speaker, woken) = (self.waker(), end_halt(vcpu));
         if woken {
             let now_ps = self.estimates[speaker].ps();
             self.estimates[vcpu].stand_until(now_ps);

@@ -275,6 +275,7 @@ impl<S: RecordSource> Guest<S> {
             }
             Record::Wake { woken } => {
                 self.check_vcpu(woken, record)?;
+                self.check_awake(index, record)?;
                 self.halted[woken.index()] = false;
                 self.let_sleep();
             }
@@ -316,9 +317,15 @@ impl<S: RecordSource> Guest<S> {
 
     /// Lets all halted vCPUs but the speaker sleep. The speaker's records say when one wakes.
     fn let_sleep(&mut self) {
-        for (index, reader) in self.readers.iter_mut().enumerate() {
-            reader.sleep(self.halted[index] && index != self.speaker);
+        for index in 0..self.readers.len() {
+            let asleep = self.sleeps(index);
+            self.readers[index].sleep(asleep);
         }
+    }
+
+    /// Whether it has halted, and others have gone on.
+    fn sleeps(&self, index: usize) -> bool {
+        self.halted[index] && index != self.speaker
     }
 
     /// No vCPU will do anything more.

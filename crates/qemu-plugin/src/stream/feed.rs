@@ -203,6 +203,7 @@ impl Feed {
 
     /// Tell which block is next before what is told ahead of it: the last branch led there.
     pub fn announce(&mut self, vcpu: usize, block: BlockId) {
+        turns::name_next(vcpu);
         self.push(vcpu, Record::Block { block, from: 0 });
         self.push(vcpu, Record::Cut { instruction: 0 });
     }

@@ -33,6 +33,14 @@ impl<S: RecordSource> Guest<S> {
         Ok(())
     }
 
+    /// A core that sleeps comes to none of its records: one that wakes a core, itself too, would be without effect.
+    pub(super) fn check_awake(&self, index: usize, record: Record) -> Result<(), ModelError> {
+        if self.sleeps(index) {
+            return Err(ModelError::Stream { cause: format!("{record:?} is of vCPU {index}, which sleeps") });
+        }
+        Ok(())
+    }
+
     /// The stream says that a span of time passes: all of these together stay within what a clock of 64 bits holds.
     pub(super) fn check_time(&mut self, ps: u64) -> Result<(), ModelError> {
         match self.told.as_ps().checked_add(ps) {
