@@ -13,6 +13,7 @@
 //! behind a branch, and the micro-operations of an instruction.
 
 mod arrival;
+mod coming;
 mod commit;
 mod cpi_stack;
 mod dispatch;

@@ -32,7 +32,8 @@ impl Core {
         let by = self.reference(access, op, waiter);
         let ready = if self.caches.hits_l1(line, store, by) {
             self.stats.l1_hits.increment();
-            Some(if matches!(waiter, Some(Waiter::Store(_))) { at } else { at + self.timing.l1 })
+            let ready = if matches!(waiter, Some(Waiter::Store(_))) { at } else { at + self.timing.l1 };
+            Some(self.misses.coming.arrival(line, ready))
         } else {
             let look = Look { op, by, store, waiters: Waiters::default(), born, known: at };
             self.miss_l1(line, look, waiter, uncore)?
@@ -103,7 +104,7 @@ impl Core {
         let ready = hit.then(|| {
             self.stats.l2_hits.increment();
             let ready = at + self.timing.l2;
-            self.misses.buffers.give_back(ready);
+            self.misses.comes_from_l2(line, ready);
             ready
         });
         if !hit && self.misses.join_prefetch(line, look, at) {

@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 use cxlab_kernel::{Slots, Time};
 use rustc_hash::FxHashMap;
 
+use super::coming::Coming;
 use super::order::StoreNumber;
 use super::window::Waiters;
 use crate::addr::Hpa;
@@ -72,6 +73,7 @@ pub struct Misses {
     queued: FxHashMap<Hpa, Look>,
     pub buffers: Slots<VecDeque<Waiting>>,
     pub superqueue: Slots<VecDeque<Entering>>,
+    pub coming: Coming,
 }
 
 impl Misses {
@@ -81,6 +83,7 @@ impl Misses {
             queued: FxHashMap::default(),
             buffers: Slots::new(fill_buffers),
             superqueue: Slots::new(superqueue),
+            coming: Coming::new(fill_buffers),
         }
     }
 
@@ -126,6 +129,12 @@ impl Misses {
         };
         awaited.buffer = self.buffers.take(at);
         true
+    }
+
+    /// L2 has the line, which comes at `arrival`. It holds the fill buffer that was taken for it until then.
+    pub fn comes_from_l2(&mut self, line: Hpa, arrival: Time) {
+        self.buffers.give_back(arrival);
+        self.coming.add(line, arrival);
     }
 
     /// Adds an awaited line.

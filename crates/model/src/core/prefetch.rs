@@ -1,6 +1,4 @@
 //! The requests of a core's prefetchers. L1's take fill buffers, L2's take entries of the superqueue, while there are some.
-//!
-//! Not modelled: the way of a prefetched line from L2 to L1. It is there at once, so a load right behind does not wait.
 
 use cxlab_kernel::Time;
 
@@ -39,7 +37,7 @@ impl Core {
             Hit::L1 => return Ok(()),
             Hit::L2 => {
                 self.misses.buffers.take(at);
-                self.misses.buffers.give_back(at + self.timing.l2);
+                self.misses.comes_from_l2(line, at + self.timing.l2);
             }
             Hit::Neither if self.misses.awaits(line) => {
                 if !self.misses.wants_near(line, at) {
