@@ -31,8 +31,10 @@ class Chases:
             options=["--machine", machine, "--membind", node, "--no-prefetch"],
         )
         assert ran.status == 0, ran.stderr
-        lines = [line.split() for line in ran.stdout.decode().splitlines()]
-        self.ns = {int(size): (float(clock), float(tsc)) for size, clock, tsc in lines}
+        self.ns: dict[int, tuple[float, float]] = {}
+        for size, clock, tsc in (line.split() for line in ran.stdout.decode().splitlines()):
+            # Of one size the shortest counts: a chase in a cache is 80 us, and Linux may interrupt it.
+            self.ns[int(size)] = min(self.ns.get(int(size), (float("inf"),) * 2), (float(clock), float(tsc)))
         self.node: dict[str, Any] = ran.summary["nodes"][node]
 
 
@@ -75,7 +77,7 @@ def test_pages_of_4_kib_cost_the_walks_that_pages_of_2_mib_save(
     """96 and 2048 entries of the TLBs reach 8 MiB of 4 KiB pages, and 2 GiB of 2 MiB pages."""
     cycle, llc = 1 / 3.8, 33.0
     sizes = (256 * KIB, 32 * MIB, GIB)
-    base = Chases(tmp_path, programs, "8468v-asic", "dram", *sizes, base_pages=True)
+    base = Chases(tmp_path, programs, "8468v-asic", "dram", sizes[0], *sizes, base_pages=True)
     extra = {size: base.ns[size][1] - dram.ns[size][1] for size in (32 * MIB, GIB)}
     # 64 pages, all in the first TLB: nothing but L2.
     assert base.ns[256 * KIB][1] == pytest.approx(15 * cycle, rel=0.02)
