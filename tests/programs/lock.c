@@ -1,6 +1,6 @@
 /* lock KIND N TIMES: N threads, each on a processor of its own, add to one counter under a spin lock, TIMES each; who waits
    executes PAUSE (spin) or not (hard). Or they work and meet at a barrier that spins, TIMES each (barrier). Or one thread produces numbers for another through a ring (ring), one alone for
-   itself. Prints the counter, and the mean time of a turn [ns]. */
+   itself. Prints the counter, and the mean time of a turn [ns], from when all have met until the last is done. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
 #include "processor.h"
@@ -14,14 +14,29 @@
 
 #define RING 64
 static atomic_flag lock = ATOMIC_FLAG_INIT;
-static _Atomic uint64_t head, tail, ready;
+static _Atomic uint64_t head, tail, ready, done;
 static uint64_t counter, times, threads, ring[RING];
 static int polite = 1;
+static uint64_t first, last;
 
+static void await(_Atomic uint64_t *count, uint64_t wanted) {
+    while (atomic_load(count) != wanted) _mm_pause();
+}
+
+/* Linux starts and ends threads in a time of its own, which is no turn: thread 0 reads the clock in between. */
 static void meet_on(uint64_t cpu) {
     stay_on((int)cpu);
     atomic_fetch_add(&ready, 1);
-    while (atomic_load(&ready) != threads) _mm_pause();
+    await(&ready, threads);
+    if (cpu == 0) first = __rdtsc();
+}
+
+static void *part_from(uint64_t cpu) {
+    atomic_fetch_add(&done, 1);
+    if (cpu != 0) return 0;
+    await(&done, threads);
+    last = __rdtsc();
+    return 0;
 }
 
 static void *add(void *who) {
@@ -33,7 +48,7 @@ static void *add(void *who) {
         atomic_flag_clear(&lock);
         for (int work = 0; work < 50; work++) __asm__ volatile("add $1, %%rax" ::: "rax");
     }
-    return 0;
+    return part_from((uint64_t)who);
 }
 
 /* MERCI's barrier (utils.h): the last to come resets the count and lets the others pass. */
@@ -49,7 +64,7 @@ static void *meet_often(void *who) {
         } else
             while (atomic_load(&tail) == before) _mm_pause();
     }
-    return 0;
+    return part_from((uint64_t)who);
 }
 
 static inline void put(uint64_t i) {
@@ -67,7 +82,7 @@ static inline void take(uint64_t i) {
 static void *produce(void *who) {
     meet_on((uint64_t)who);
     for (uint64_t i = 0; i < times; i++) put(i);
-    return 0;
+    return part_from((uint64_t)who);
 }
 
 static void *consume(void *who) {
@@ -76,7 +91,7 @@ static void *consume(void *who) {
         if (threads == 1) put(i);
         take(i);
     }
-    return 0;
+    return part_from((uint64_t)who);
 }
 
 int main(int argc, char **argv) {
@@ -90,10 +105,8 @@ int main(int argc, char **argv) {
     pthread_t others[64];
     for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, theirs, (void *)i);
     CXLAB_REGION_BEGIN;
-    const uint64_t first = __rdtsc();
     mine((void *)0);
     for (uint64_t i = 1; i < threads; i++) pthread_join(others[i], 0);
-    const uint64_t last = __rdtsc();
     CXLAB_REGION_END;
     printf("%llu %.2f\n", (unsigned long long)counter, (double)(last - first) / 2.4 / (double)times);
     return 0;

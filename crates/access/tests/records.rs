@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 use cxlab_access::record::{MemoryAccess, RECORD_BYTES};
 use cxlab_access::ring::{Reply, Ring, Told};
@@ -152,6 +153,54 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
     consumer.answer(Reply::Sync(Vcpu::new(3)), COUNT, 777);
     consumer.answer(Reply::Sync(Vcpu::new(3)), COUNT + 1, 778);
     assert_eq!(writer.join().unwrap(), Told::Time { ps: 777, done: 0 });
+}
+
+/// Run this thread on processor 0 from now on.
+fn stay_on_one_processor() {
+    // SAFETY: a zeroed set is valid, and the call reads it only.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(0, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
+    }
+}
+
+/// Processor time that this thread has taken until now.
+fn processor_time() -> Duration {
+    let mut taken = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes into a valid timespec.
+    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut taken) }, 0);
+    Duration::new(taken.tv_sec as u64, taken.tv_nsec as u32)
+}
+
+#[test]
+fn a_wait_leaves_its_processor_to_the_other_side() {
+    const QUESTIONS: u64 = 2_000;
+    let memory = shared_memory(Ring::bytes(256));
+    let mut producer = Producer::new(Ring::create(memory.as_fd(), 256).unwrap());
+    let mut consumer = Consumer::new(Ring::open(memory.as_fd()).unwrap());
+    let [(ours, _writing), (theirs, _also_writing)] = [std::io::pipe().unwrap(), std::io::pipe().unwrap()];
+    let asking = std::thread::spawn(move || {
+        stay_on_one_processor();
+        let peer = Peer::new(ours.into());
+        for sequence in 1..=QUESTIONS {
+            producer.push(Vcpu::new(0), Record::Sync { sequence, lag: 0 }, &peer).unwrap();
+            producer.wait_for(Reply::Sync(Vcpu::new(0)), sequence, &peer).unwrap();
+        }
+        processor_time()
+    });
+    let answering = std::thread::spawn(move || {
+        stay_on_one_processor();
+        let peer = Peer::new(theirs.into());
+        for sequence in 1..=QUESTIONS {
+            consumer.pop_wait(&peer, || false).unwrap();
+            consumer.answer(Reply::Sync(Vcpu::new(0)), sequence, 0);
+        }
+        processor_time()
+    });
+    // A round of spinning to the end would take each side 40 us and more.
+    let each = (asking.join().unwrap() + answering.join().unwrap()) / (2 * QUESTIONS as u32);
+    assert!(each < Duration::from_micros(15), "{each:?} a question");
 }
 
 #[test]
