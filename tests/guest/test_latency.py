@@ -33,7 +33,8 @@ class Chases:
         assert ran.status == 0, ran.stderr
         self.ns: dict[int, tuple[float, float]] = {}
         for size, clock, tsc in (line.split() for line in ran.stdout.decode().splitlines()):
-            # Of one size the shortest counts: a chase in a cache is 80 us, and Linux may interrupt it.
+            # Of one size the shortest counts: a chase in a cache is 80 us, and one in fifty meets a tick of
+            # Linux. With other work at hand (RCU, kworkers) that takes 9 to 26 us.
             self.ns[int(size)] = min(self.ns.get(int(size), (float("inf"),) * 2), (float(clock), float(tsc)))
         self.node: dict[str, Any] = ran.summary["nodes"][node]
 
