@@ -5,7 +5,7 @@
 //!                               ^producer     ^consumer answers sync points and clock reads
 //! ```
 //!
-//! A side that waits spins briefly, then sleeps. It looks whether the other process is still alive. If that process
+//! A side that waits spins and yields in turn, then sleeps. It looks whether the other process is still alive. If that process
 //! dies, the wait ends within a few milliseconds. Not modelled here: more than one producer.
 
 mod header;

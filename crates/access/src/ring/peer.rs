@@ -52,7 +52,7 @@ pub struct Backoff<'a> {
     since: Option<Instant>,
 }
 
-/// Spins before each yield: half a microsecond, about what a yield costs `[looks]`.
+/// Every so many looks end with a yield: half a microsecond, about what a yield costs `[looks]`.
 const YIELD_EVERY: u32 = 16;
 /// Looks before it sleeps: about a tenth of a millisecond.
 const LOOKS: u32 = 2_000;
@@ -67,13 +67,7 @@ impl<'a> Backoff<'a> {
 
     pub fn pause(&mut self) -> Result<(), PeerGone> {
         self.turns = self.turns.saturating_add(1);
-        if self.turns <= LOOKS {
-            if self.turns.is_multiple_of(YIELD_EVERY) {
-                std::thread::yield_now();
-            } else {
-                std::hint::spin_loop();
-            }
-        } else {
+        if self.turns > LOOKS {
             std::thread::sleep(SLEEP);
             let since = self.since.get_or_insert_with(Instant::now);
             if since.elapsed() >= LOOK_EVERY {
@@ -82,6 +76,10 @@ impl<'a> Backoff<'a> {
                     return Err(PeerGone);
                 }
             }
+        } else if self.turns.is_multiple_of(YIELD_EVERY) {
+            std::thread::yield_now();
+        } else {
+            std::hint::spin_loop();
         }
         Ok(())
     }
