@@ -1,10 +1,11 @@
 """``make speed``: how fast the simulator is here: guest instructions for each second of the host.
 
 In detail, replayed from a trace, and warming alone (a sample whose only window is a thousand instructions).
-What runs beside it on this host counts against it. So each speed is also told as a share of a yardstick: the
-So each speed is also told as a share of a yardstick. That is the speed at which this host executes the first
-program itself, measured just before the row. ``--record`` appends the shares to tests/golden/speed.jsonl,
-with the commit. A slow host does not look like a slow commit there."""
+What runs beside it on this host counts against it. So each speed is also told as a share of a yardstick. That
+is the speed at which this host executes the first program itself, measured just before the row. ``--record``
+appends the shares to tests/golden/speed.jsonl, with the commit. A slow host does not look like a slow commit
+there.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -31,11 +30,6 @@ PYTHON = str(Path(sys.executable).resolve())
 ENDLESS = "echo running; while :; do :; done"
 #: Commands that `Cxlab.start` started; what a test leaves of them is killed at its end.
 STARTED: list[subprocess.Popen[bytes]] = []
-
-
-def _hear_ctrl_c() -> None:
-    """A shell's background job ignores it, and what a background job starts does too."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @dataclass(frozen=True)
@@ -88,7 +82,7 @@ class Cxlab:
             **settings,
         }
         command = self.command(options, program)
-        STARTED.append(subprocess.Popen(command, cwd=self.folder, preexec_fn=_hear_ctrl_c, **pipes))
+        STARTED.append(subprocess.Popen(command, cwd=self.folder, **pipes))
         return STARTED[-1]
 
     def summary(self) -> dict[str, Any]:
@@ -108,7 +102,7 @@ def run_as_root(folder: Path, initramfs: Path, *argv: str, keep: Path | None = N
         effect=Effect(plugin=("skew=2000000",)),
         program=program,
         detail="off",
-        kernel=kernel_image.ensure().vmlinuz,
+        kernel=kernel_image.ensure().vmlinux,
         initramfs=initramfs,
         keep=keep,
     )

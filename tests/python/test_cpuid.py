@@ -12,7 +12,7 @@ KIB, MIB = 1 << 10, 1 << 20
 def leaves(name: str) -> dict[tuple[int, int | None, str], int]:
     """Bits of each register, by leaf, subleaf and register."""
     host = machine.load(name)
-    told = cpuid.answers(host.processor, host.cores)
+    told = cpuid.answers(host.processor, host.cores, host.tsc_hz)
     return {(one.leaf, one.subleaf, one.register): one.bits for one in told}
 
 
@@ -54,6 +54,15 @@ def test_an_intel_host_tells_its_tlbs_in_leaf_18h() -> None:
         (small | large, 8, 128, unified | second),
         (small, 8, 128, unified | second),
     ]
+
+
+@pytest.mark.parametrize("name", ["8468v-asic", "5218"])
+def test_an_intel_host_tells_its_clocks(name: str) -> None:
+    told, hz = leaves(name), machine.load(name).tsc_hz
+    # SDM vol. 3B, 20.7.3: TSC frequency = ECX * EBX / EAX
+    assert told[0x15, None, "ecx"] * told[0x15, None, "ebx"] == hz * told[0x15, None, "eax"]
+    # in MHz, 16 bits
+    assert told[0x16, None, "eax"] == hz // 10**6 < 1 << 16
 
 
 @pytest.mark.parametrize(("name", "level_2"), [("7742", 512 * KIB), ("9754-cz120", MIB)])

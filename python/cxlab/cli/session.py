@@ -227,7 +227,7 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
         program=program,
         detail=given[detail.DETAIL],
         bounds=bounds_of_run,
-        kernel=image.vmlinuz,
+        kernel=image.vmlinux,
         initramfs=initramfs.ensure(image, init),
         effect=effect,
         record=None if record is None else record.absolute(),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cxlab.run.errors import KernelImageError
-from cxlab.run.guest import cache
+from cxlab.run.guest import boot_image, cache
 
 #: The series that the boot recipe and the tests were made with.
 SERIES = "6.12"
@@ -42,6 +42,21 @@ class KernelImage:
     def vmlinuz(self) -> Path:
         """The bootable image."""
         return self.folder / "boot" / f"vmlinuz-{self.release}"
+
+    @property
+    def vmlinux(self) -> Path:
+        """The kernel in the bootable image, decompressed the first time.
+
+        Raises:
+            KernelImageError: the image is damaged.
+
+        """
+        name = f"vmlinux-{self.release}"
+
+        def fill(folder: Path) -> None:
+            (folder / name).write_bytes(boot_image.kernel_of(self.vmlinuz))
+
+        return cache.entry(f"vmlinux/{self.release}", fill) / name
 
     def module(self, path: str) -> bytes:
         """A kernel module, decompressed; ``path`` is below ``kernel/``, without suffix: ``fs/9p/9p``."""

@@ -1,17 +1,18 @@
-"""Answers of CPUID in the guest: the host file's vendor, caches, TLBs and cores.
+"""Answers of CPUID in the guest: the host file's vendor, caches, TLBs, cores and clocks.
 
 ::
 
     vendor, family, model, stepping, brand --> properties of QEMU's processor
-    caches, TLBs, cores                    --> answers that the plugin gives in QEMU's place (its cpuid.rs)
+    caches, TLBs, cores, clocks            --> answers that the plugin gives in QEMU's place (its cpuid.rs)
 
-Intel: leaves 1, 2, 4, Bh and 18h (SDM vol. 2A, CPUID). AMD: leaves 8000_0001h, 8000_0005h, 8000_0006h,
-8000_0008h and 8000_001Dh (APM vol. 3, appendix E). A guest has some of the host's cores. Counts of cores are
-the host's, as on a server whose other cores are off.
+Intel: leaves 1, 2, 4, Bh, 15h, 16h and 18h (SDM vol. 2A, CPUID). AMD: leaves 8000_0001h, 8000_0005h,
+8000_0006h, 8000_0008h and 8000_001Dh (APM vol. 3, appendix E). A guest has some of the host's cores. Counts
+of cores are the host's, as on a server whose other cores are off.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -43,6 +44,9 @@ AMD_WAYS = (
     (1, 1),
 )
 AMD_FULLY = 0xF
+#: QEMU's APIC counts nanoseconds (hw/intc/apic.c), and leaf 15h is where Linux takes its clock from. Silicon
+#: has a crystal of 25 MHz there, and another ratio: their product is the same.
+APIC_HZ = 1_000_000_000
 #: features that only AMD's processors have, and QEMU's gives any vendor
 OF_AMD = ("3dnow", "3dnowext", "mmxext", "sse4a", "svm", "cmp-legacy", "cr8legacy")
 
@@ -78,10 +82,11 @@ def properties(processor: ProcessorFigures) -> tuple[str, ...]:
     return (*own, "min-xlevel=0x8000001e")
 
 
-def answers(processor: ProcessorFigures, cores: int) -> list[Answer]:
+def answers(processor: ProcessorFigures, cores: int, tsc_hz: int) -> list[Answer]:
     """Return the plugin's answers, on a host of so many cores."""
-    of_vendor = _intel if processor.vendor == "intel" else _amd
-    return [*_cores(cores), *of_vendor(processor, cores)]
+    if processor.vendor == "amd":
+        return [*_cores(cores), *_amd(processor, cores)]
+    return [*_cores(cores), *_intel(processor, cores), *_clocks(tsc_hz)]
 
 
 def _cores(cores: int) -> Iterator[Answer]:
@@ -101,6 +106,15 @@ def _intel(processor: ProcessorFigures, cores: int) -> Iterator[Answer]:
         # The slice of a line is a hash of its address.
         yield from _geometry(4, subleaf, eax, cache, complex_index=level == 3)
     yield from _tlbs(processor)
+
+
+def _clocks(tsc_hz: int) -> Iterator[Answer]:
+    """Leaves 15h and 16h. Without them Linux counts turns of a loop for 0.1 s, which takes QEMU two."""
+    shared = math.gcd(tsc_hz, APIC_HZ)
+    yield Answer(0x15, None, "eax", APIC_HZ // shared)
+    yield Answer(0x15, None, "ebx", tsc_hz // shared)
+    yield Answer(0x15, None, "ecx", APIC_HZ)
+    yield Answer(0x16, None, "eax", tsc_hz // 1_000_000)
 
 
 def _tlbs(processor: ProcessorFigures) -> Iterator[Answer]:

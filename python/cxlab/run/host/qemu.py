@@ -365,7 +365,7 @@ class Command:
             bandwidth = self.machine.drive_bandwidth
             settings["disk"] = f"{self.disk.plugin}:{self.disk.file}:{bandwidth}"
         own = _option(str(self.plugin.path).replace(",", ",,"), **settings)
-        answers = cpuid.answers(self.machine.processor, self.machine.cores)
+        answers = cpuid.answers(self.machine.processor, self.machine.cores, self.machine.tsc_hz)
         told = (f"cpuid={answer}" for answer in answers)
         return ["-plugin", ",".join((own, *told, *self.plugin.settings))]
 

@@ -1,0 +1,79 @@
+"""The kernel inside a boot image, whose layout is written down in Linux's boot.rst."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from cxlab.run.errors import KernelImageError
+from cxlab.run.guest import boot_image, kernel_image
+
+KERNEL = b"\x7fELF" + bytes(range(256)) * 40
+
+
+def image_of(kernel: bytes, codec: str = "zstd") -> bytearray:
+    """A boot image with three sectors of setup and 16 bytes of a decompressor before the payload."""
+    payload = pa.compress(kernel, codec=codec, asbytes=True) + len(kernel).to_bytes(4, "little")
+    image = bytearray(4 * 512 + 16)
+    image[0x1F1] = 3
+    image[0x202:0x206] = b"HdrS"
+    image[0x248:0x250] = struct.pack("<II", 16, len(payload))
+    return image + payload
+
+
+def test_a_boot_images_kernel_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "vmlinuz"
+    file.write_bytes(image_of(KERNEL) + b"what follows the payload")
+    assert boot_image.kernel_of(file) == KERNEL
+
+
+def cut(image: bytearray) -> bytearray:
+    return image[:-1]
+
+
+def without_header(image: bytearray) -> bytearray:
+    image[0x202:0x206] = bytes(4)
+    return image
+
+
+def changed(image: bytearray) -> bytearray:
+    # the frame's header descriptor, behind its magic number (RFC 8878, 3.1.1)
+    image[4 * 512 + 16 + 4] ^= 0xFF
+    return image
+
+
+def huge(image: bytearray) -> bytearray:
+    image[-4:] = b"\xff\xff\xff\xff"
+    return image
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda _: image_of(KERNEL, "gzip"), "is not compressed with zstd"),
+        (lambda _: image_of(b"no kernel"), "is damaged"),
+        (lambda _: bytearray(b"short"), "is no boot image"),
+        (cut, "is cut short"),
+        (without_header, "is no boot image of Linux on x86: it has no header"),
+        (changed, "is damaged"),
+        (huge, "is damaged"),
+    ],
+)
+def test_another_file_is_refused(
+    tmp_path: Path, damage: Callable[[bytearray], bytearray], message: str
+) -> None:
+    file = tmp_path / "vmlinuz"
+    file.write_bytes(damage(image_of(KERNEL)))
+    with pytest.raises(KernelImageError, match=message):
+        boot_image.kernel_of(file)
+
+
+def test_debians_kernel_is_decompressed_once() -> None:
+    image = kernel_image.ensure()
+    kernel = image.vmlinux
+    assert f"Linux version {image.release}".encode() in kernel.read_bytes()
+    before = kernel.stat()
+    assert image.vmlinux.stat() == before
