@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,17 @@ from cxlab.run.guest import boot_image, kernel_image
 KERNEL = b"\x7fELF" + bytes(range(256)) * 40
 
 
+def compressed(data: bytes, codec: str) -> bytes:
+    if codec == "xz":
+        # scripts/xz_wrap.sh of Linux: 32-bit checksums, and a filter for code of x86
+        filters = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]
+        return lzma.compress(data, check=lzma.CHECK_CRC32, filters=filters)
+    return bytes(pa.compress(data, codec=codec, asbytes=True))
+
+
 def image_of(kernel: bytes, codec: str = "zstd") -> bytearray:
     """A boot image with three sectors of setup and 16 bytes of a decompressor before the payload."""
-    payload = pa.compress(kernel, codec=codec, asbytes=True) + len(kernel).to_bytes(4, "little")
+    payload = compressed(kernel, codec) + len(kernel).to_bytes(4, "little")
     image = bytearray(4 * 512 + 16)
     image[0x1F1] = 3
     image[0x202:0x206] = b"HdrS"
@@ -24,9 +33,10 @@ def image_of(kernel: bytes, codec: str = "zstd") -> bytearray:
     return image + payload
 
 
-def test_a_boot_images_kernel_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("codec", ["zstd", "xz"])
+def test_a_boot_images_kernel_is_found(tmp_path: Path, codec: str) -> None:
     file = tmp_path / "vmlinuz"
-    file.write_bytes(image_of(KERNEL) + b"what follows the payload")
+    file.write_bytes(image_of(KERNEL, codec) + b"what follows the payload")
     assert boot_image.kernel_of(file) == KERNEL
 
 
@@ -53,7 +63,7 @@ def huge(image: bytearray) -> bytearray:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda _: image_of(KERNEL, "gzip"), "is not compressed with zstd"),
+        (lambda _: image_of(KERNEL, "gzip"), "is compressed neither with zstd nor with xz"),
         (lambda _: image_of(b"no kernel"), "is damaged"),
         (lambda _: bytearray(b"short"), "is no boot image"),
         (cut, "is cut short"),

@@ -36,7 +36,7 @@ def described(machine: str) -> MachineFigures:
     text = json.dumps(document.spec, sort_keys=True)
     digest = hashlib.sha256(f"{_model_digest()} {text}".encode()).hexdigest()[:32]
     names = [node.name for node in document.nodes]
-    kept = cache.entry(f"figures-{digest}", lambda folder: _fill(folder, machine, names))
+    kept = cache.entry(f"figures/{digest}", lambda folder: _fill(folder, machine, names))
     figures = json.loads((kept / FILE).read_text())
     nodes = [structs.replace(node, **figures[node.name]) for node in document.nodes]
     return structs.replace(document, nodes=nodes)

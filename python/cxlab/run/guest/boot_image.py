@@ -2,15 +2,16 @@
 
 ::
 
-    vmlinuz = setup | decompressor | payload        payload = zstd frame | size of the kernel, 4 B
+    vmlinuz = setup | decompressor | payload        payload = compressed kernel | size of the kernel, 4 B
 
 Linux, Documentation/arch/x86/boot.rst: setup_sects, header, payload_offset, payload_length. The size behind
-the frame is scripts/Makefile.lib's. QEMU enters the kernel where its note XEN_ELFNOTE_PHYS32_ENTRY says
-(PVH).
+it is scripts/Makefile.lib's. Debian's kernels are compressed with zstd or xz. QEMU enters the kernel
+where its note XEN_ELFNOTE_PHYS32_ENTRY says (PVH).
 """
 
 from __future__ import annotations
 
+import lzma
 import struct
 from pathlib import Path
 
@@ -21,7 +22,7 @@ SECTOR = 512
 SETUP_SECTORS_AT, MAGIC_AT, MAGIC = 0x1F1, 0x202, b"HdrS"
 #: payload_offset and payload_length
 PAYLOAD_AT = 0x248
-ZSTD, ELF = b"\x28\xb5\x2f\xfd", b"\x7fELF"
+ZSTD, XZ, ELF = b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"\x7fELF"
 SIZE = struct.Struct("<I")
 #: Linux maps at most 1 GiB of itself (arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE).
 LARGEST = 1 << 30
@@ -43,19 +44,22 @@ def kernel_of(image: Path) -> bytes:
     payload = data[begin : begin + length]
     if len(payload) != length or length <= SIZE.size:
         raise KernelImageError(f"{image} is cut short. {ANEW}")
-    if not payload.startswith(ZSTD):
-        raise KernelImageError(f"the kernel in {image} is not compressed with zstd, as Debian's are")
+    if not payload.startswith((ZSTD, XZ)):
+        raise KernelImageError(f"the kernel in {image} is compressed neither with zstd nor with xz")
     (size,) = SIZE.unpack(payload[-SIZE.size :])
     kernel = _decompressed(payload[: -SIZE.size], size) if size <= LARGEST else b""
-    if not kernel.startswith(ELF):
+    if len(kernel) != size or not kernel.startswith(ELF):
         raise KernelImageError(f"the kernel in {image} is damaged. {ANEW}")
     return kernel
 
 
-def _decompressed(frame: bytes, size: int) -> bytes:
+def _decompressed(compressed: bytes, size: int) -> bytes:
+    """Nothing, if it is damaged."""
     import pyarrow as pa
 
     try:
-        return bytes(pa.decompress(frame, size, codec="zstd", asbytes=True))
-    except (OSError, pa.ArrowException):
+        if compressed.startswith(XZ):
+            return lzma.LZMADecompressor().decompress(compressed, size)
+        return bytes(pa.decompress(compressed, size, codec="zstd", asbytes=True))
+    except (OSError, lzma.LZMAError, pa.ArrowException):
         return b""
