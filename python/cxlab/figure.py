@@ -2,6 +2,8 @@
 
 with drawn(path) as figure: axes = figure.add_subplot(); ...   any figure
 lines(path, ...), bars(path, ...)                              the two that most commands need
+
+matplotlib is imported where a figure is drawn: it takes half a second, and most commands draw none.
 """
 
 from __future__ import annotations
@@ -10,12 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-from matplotlib import style
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from cxlab.output import whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 STYLE: dict[str, object] = {
     "font.size": 10.0,
@@ -34,6 +37,9 @@ SIZE = (7.2, 4.5)
 @contextmanager
 def drawn(path: Path, size: tuple[float, float] = SIZE) -> Iterator[Figure]:
     """Give an empty figure in the house's style. It is saved when the block ends."""
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
     with style.context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
         yield figure
@@ -51,6 +57,8 @@ def save(path: Path, figure: Figure) -> None:
 
 def save_each(paths: Sequence[Path], draw: Callable[[], Figure], settings: Mapping[str, object]) -> None:
     """Draw one figure with further settings of the style, and write it in several kinds."""
+    from matplotlib import style
+
     with style.context({**STYLE, **settings}):
         figure = draw()
         for path in paths:

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines[first], lines[second] = lines[second], lines[first]
     (folder / "numbers").write_text("\n".join(lines) + "\n")
     words = [bytes(draw.choices(b"abcdefghij", k=draw.randrange(2, 9))) for _ in range(500)]
-    (folder / "text").write_bytes(b" ".join(draw.choices(words, k=100_000)))
+    (folder / "text").write_bytes(b" ".join(draw.choices(words, k=60_000)))
     return folder
 
 

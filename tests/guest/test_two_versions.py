@@ -46,7 +46,7 @@ def test_each_takes_what_it_made(cxlab: Cxlab, tmp_path: Path) -> None:
             "XDG_CACHE_HOME": str(shared.parent),
             "PYTHONPATH": str(versions[version]),
         }
-        command = cxlab.command(["--detail", "all"], ["/bin/true"])
+        command = cxlab.command(["--detail", "all", "--memory", "dram=256M,cxl=128M"], ["/bin/true"])
         subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
         return cxlab.summary()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,3 +40,9 @@ def test_a_figure_is_drawn(tmp_path: Path, ending: str) -> None:
 def test_another_ending_is_refused_before_the_run() -> None:
     with pytest.raises(BadRequest, match=r"ends in `.txt`; valid: .png, .svg, .pdf"):
         option.check(Path("run.txt"))
+
+
+def test_a_run_that_draws_nothing_reads_nothing_to_draw_with() -> None:
+    """matplotlib takes half a second to import."""
+    look = "import sys, cxlab.cli.session; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", look], check=True)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from matplotlib.axes import Axes
 from msgspec import Struct
 
 from cxlab.bench.result import Result, counted
 from cxlab.error import Code, InputError
 from cxlab.figure import COLOURS, drawn
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: What can be drawn beside a result.
 VALID = "JSON of loaded-latency or mess, simulated or --host"

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from cxlab.bench.result import counted
 from cxlab.border import BenchPoint
@@ -14,6 +13,9 @@ from cxlab.calibrate.measured import Kind, Series
 from cxlab.calibrate.observation import Observation, Role
 from cxlab.calibrate.report import Outcome
 from cxlab.figure import COLOURS, drawn
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Pair = tuple[Observation, BenchPoint]
 
