@@ -38,7 +38,7 @@ TRANSFER = 33 + 2 * 20
 
 
 #: vCPUs, and turns of each at the lock and the barrier.
-MANY, QUICK_MANY = ((16, 40), (48, 12)), ((16, 12),)
+MANY, QUICK_MANY = ((16, 100), (48, 24)), ((16, 12),)
 #: The exact order, and skews beside it.
 EXACT = "0ns"
 SKEWS_OF_MANY, QUICK_SKEWS_OF_MANY = ("200ns", "2us", "20us"), ("2us",)
