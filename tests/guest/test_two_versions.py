@@ -14,7 +14,7 @@ from cxlab.run.guest import artefacts, cache
 from guests import Cxlab
 
 HERE = Path(package.__file__).parent
-#: Parts of CXLab that what is in the cache was made with.
+#: The content of the cache was made with these parts of CXLab.
 PARTS = (artefacts.QEMU_PLUGIN, artefacts.GUEST_INIT)
 
 

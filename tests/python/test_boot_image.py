@@ -12,7 +12,7 @@ import pytest
 from cxlab.run.errors import KernelImageError
 from cxlab.run.guest import boot_image, kernel_image
 
-KERNEL = b"\x7fELF" + bytes(range(256)) * 40
+KERNEL = b"\x7fELF\x02\x01" + bytes(range(256)) * 40
 
 
 def compressed(data: bytes, codec: str) -> bytes:

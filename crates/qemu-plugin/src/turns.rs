@@ -10,9 +10,10 @@
 //! behind, by that estimate: what it reads is nobody's future. While a vCPU spins, which its PAUSE tells, no vCPU
 //! runs ahead of another, whatever the skew. The one that waits looks again behind each PAUSE, and sees what others
 //! have done by then. To keep this rule, the plugin asks the model where the others are at each beginning and end of
-//! a turn. With a skew of 0 it does so throughout. An estimate is wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of
-//! a block or before a clock read. QEMU's state is put back to that instruction (`cpu_loop_exit_restore`), and the
-//! main loop goes on to the next vCPU.
+//! a turn. It goes on with that for a while after the last PAUSE. With a skew of 0 it does so throughout. An estimate is
+//! wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of a block or before a clock
+//! read. QEMU's state is put back to that instruction (`cpu_loop_exit_restore`), and the main loop goes on to the next
+//! vCPU.
 
 mod estimate;
 pub mod untimed;
@@ -33,7 +34,7 @@ use crate::qemu::{self, Cpu};
 
 /// Instructions between two PAUSEs of one that spins, at most: it looks at what it waits for, and perhaps at the clock.
 pub const SPIN: u64 = 64;
-/// Instructions of a turn at most while another one spins.
+/// Instructions of a turn at most where `is_watched` says so.
 const WATCHED: u64 = 100;
 /// How far a vCPU is ahead of another at most where a vCPU has spun lately `[ps]`. One that waits looks no more often. One
 /// that takes and gives back locks in a longer turn is never met there by another one. Accounts behind spin locks took
@@ -145,7 +146,6 @@ pub struct Turns {
     /// until when a vCPU is taken to have spun lately `[ps]`
     contended_ps: u64,
     skew_ps: u64,
-    sampled: bool,
 }
 
 /// Act of a vCPU at the beginning of a block.
@@ -165,8 +165,7 @@ pub enum Turn {
 impl Turns {
     pub fn new() -> Turns {
         let estimates = vec![Estimate::new(); vcpus()];
-        let Spec { skew_ps, sampled, .. } = *spec();
-        Turns { estimates, running: 0, left: 0, spinning: 0, contended_ps: 0, skew_ps, sampled }
+        Turns { estimates, running: 0, left: 0, spinning: 0, contended_ps: 0, skew_ps: spec().skew_ps }
     }
 
     /// Detail goes on where the model has come to `now_ps`: there all have committed what they did. An instruction of each
@@ -257,12 +256,12 @@ impl Turns {
     }
 
     /// Whether another one waits for what the running one does, or did lately, or all actions are to be in order. Who
-    /// spins is known well without asking. Once the plugin asked only while another one waited. Then turns at a lock took
-    /// 9 to 12 % longer than in the exact order. Windows of a sample are still so. With more questions, a run of two
-    /// threads that spin had 9 windows in place of 30, and was estimated 48 % too long.
+    /// spins is known well without asking. When the plugin asked only while another one waited, turns at a lock took 9 to
+    /// 12 % longer than in the exact order. In windows of a sample it still asks only then. With more questions, a sampled
+    /// run of two threads that spin had 9 windows in place of 30, and was estimated 48 % too long.
     fn is_watched(&self) -> bool {
         let running = &self.estimates[self.running];
-        let lately = !self.sampled && running.ps() < self.contended_ps;
+        let lately = !spec().sampled && running.ps() < self.contended_ps;
         let is_contended = self.others_spin(self.running) || lately;
         (self.skew_ps == 0 || is_contended) && !running.spins()
     }

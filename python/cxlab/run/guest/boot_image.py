@@ -15,6 +15,7 @@ import lzma
 import struct
 from pathlib import Path
 
+from cxlab import elf
 from cxlab.run.errors import KernelImageError
 
 SECTOR = 512
@@ -22,7 +23,8 @@ SECTOR = 512
 SETUP_SECTORS_AT, MAGIC_AT, MAGIC = 0x1F1, 0x202, b"HdrS"
 #: payload_offset and payload_length
 PAYLOAD_AT = 0x248
-ZSTD, XZ, ELF = b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"\x7fELF"
+#: What is compressed with each begins with this.
+ZSTD, XZ = b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0"
 SIZE = struct.Struct("<I")
 #: Linux maps at most 1 GiB of itself (arch/x86/include/asm/page_64_types.h, KERNEL_IMAGE_SIZE).
 LARGEST = 1 << 30
@@ -48,7 +50,7 @@ def kernel_of(image: Path) -> bytes:
         raise KernelImageError(f"the kernel in {image} is compressed neither with zstd nor with xz")
     (size,) = SIZE.unpack(payload[-SIZE.size :])
     kernel = _decompressed(payload[: -SIZE.size], size) if size <= LARGEST else b""
-    if len(kernel) != size or not kernel.startswith(ELF):
+    if len(kernel) != size or not kernel.startswith(elf.MAGIC):
         raise KernelImageError(f"the kernel in {image} is damaged. {ANEW}")
     return kernel
 
