@@ -209,7 +209,8 @@ def count(stream: IO[bytes]) -> int:
 
 
 def test_a_flood_of_output_passes_in_bounded_memory(cxlab: Cxlab) -> None:
-    flood = 128 << 20
+    """`FLOOD_MIB` says how much; .ci/weekly has 10 GiB."""
+    flood = int(os.environ.get("FLOOD_MIB", "128")) << 20
     run = cxlab.start("sh", "-c", f"echo begin; head -c {flood} /dev/zero")
     assert run.stdout is not None and run.stderr is not None
     assert run.stdout.readline() == b"begin\n"
@@ -217,7 +218,7 @@ def test_a_flood_of_output_passes_in_bounded_memory(cxlab: Cxlab) -> None:
     left = flood - (16 << 20)
     while left > 0:
         left -= len(run.stdout.read(min(left, 1 << 20)))
-    # What has passed is seven times that.
+    # What has passed is at least seven times that.
     assert peak_kib(run.pid) - before < 16 << 10
     assert count(run.stdout) == 16 << 20
     assert run.wait() == 0, run.stderr.read()

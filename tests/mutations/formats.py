@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +21,8 @@ from cxlab.error import MachineError
 from cxlab.plan.applications import EXAMPLE
 from cxlab.run.guest import artefacts
 from cxlab.run.host.ports import ControlPort
+
+from .building import Defect, build
 
 ROOT = Path(__file__).parents[2]
 NODES = ("dram", "cxl")
@@ -109,10 +109,6 @@ DESCRIPTION = json.dumps(
         "retrainings": [{"node": 1, "at": "1 ms", "lanes": "x4", "rate": "16 GT/s"}],
     }
 ).encode()
-
-
-class Defect(Exception):
-    """The reader's own: no file may bring it about."""
 
 
 @dataclass(frozen=True)
@@ -243,10 +239,6 @@ def _flash(path: Path) -> None:
     _build(machine)
 
 
-#: A machine takes a tenth of this [bytes].
-MOST_BYTES = 8 << 30
-
-
 def _machine(path: Path) -> None:
     (path.parent / "machine.toml").write_bytes(path.read_bytes())
     _build(path.parent / "machine.toml")
@@ -270,31 +262,9 @@ def _part(kind: str) -> Callable[[Path], None]:
 
 
 def _build(machine: Path) -> None:
-    """Describe and build in a process of its own: what ends that, ends not this one."""
     whole = machine.parent / "machine.trace"
     whole.write_bytes(trace(DESCRIPTION.replace(b"8468v-asic", str(machine).encode())))
-    done = subprocess.run(
-        [sys.executable, "-c", BUILDS, str(machine), str(whole)],
-        capture_output=True, text=True, check=False, timeout=25,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES)),
-    )  # fmt: skip
-    if done.returncode == 2:
-        raise MachineError(done.stderr)
-    if done.returncode != 0:
-        raise Defect(f"status {done.returncode}: {done.stderr}")
-
-
-BUILDS = """
-import json, sys
-from cxlab import model
-from cxlab.error import InputError
-try:
-    model.describe(sys.argv[1])
-    model.replay(json.dumps({"trace": sys.argv[2], "machine": None, "timeline": None, "sample": None}))
-except InputError as error:
-    print(error, file=sys.stderr)
-    sys.exit(2)
-"""
+    build(machine, whole)
 
 
 def _shipped(*names: str) -> tuple[bytes, ...]:
