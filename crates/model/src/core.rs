@@ -445,6 +445,7 @@ impl Core {
                 self.spent.device += service;
             }
             Step::Disk { number } => uncore.ask_drive(number, self.now()),
+            Step::Dma { page, kind } => uncore.dma(page, kind, self.now()),
             Step::Idle { until } => self.idle_until(until),
             Step::Rest { until, done } => {
                 let (now_done, at) = uncore.drive_done();

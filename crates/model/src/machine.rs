@@ -337,6 +337,11 @@ impl Machine {
                     self.forget(line);
                 }
             }
+            Event::Dma(page, kind) => {
+                for line in self.shared.move_page(now, page, kind) {
+                    self.forget(line);
+                }
+            }
             Event::Retrain(way, lanes, rate) => {
                 self.shared.fabric.retrain(now, way, lanes, rate).expect("checked when it was scheduled");
             }

@@ -35,6 +35,7 @@ use cxlab_kernel::Time;
 
 use crate::addr::Hpa;
 pub use crate::addr::{LINES_PER_PAGE, PageNumber, VirtualLine};
+use crate::mem::AccessKind;
 use crate::request::NodeId;
 
 pub use costs::{COSTS, CostSpec};
@@ -62,6 +63,8 @@ pub struct Os {
     lru: Lru,
     tiering: Tiering,
     swap: Option<Ssd>,
+    /// pages that the SSD is to move, in the order in which it was asked
+    dma: Vec<(Frame, AccessKind)>,
     processes: Vec<Process>,
     /// the process that each core runs; none: kswapd
     runs: Vec<Option<usize>>,
@@ -126,21 +129,16 @@ impl Os {
     /// The time has come for an effect of kernel work on a core.
     fn happen(&mut self, effect: Effect, now: Time, core: usize, work: &mut VecDeque<Work>) -> Result<(), OsError> {
         match effect {
-            Effect::Fault(page) => self.fault(page, now, core, work),
-            Effect::Moved { page, to, reason } => {
-                self.moved(page, to, reason, now);
-                Ok(())
-            }
-            Effect::SwappedIn { page, asked } => self.swapped_in(page, asked, now),
-            Effect::Scan => {
-                self.scan(now, core, work);
-                Ok(())
-            }
-            Effect::Reclaim => {
-                self.reclaim(now, core, work);
-                Ok(())
-            }
+            Effect::Fault(page) => self.fault(page, now, core, work)?,
+            Effect::Moved { page, to, reason } => self.moved(page, to, reason, now),
+            Effect::SwappedIn { page, asked } => self.swapped_in(page, asked, now)?,
+            Effect::Scan => self.scan(now, core, work),
+            Effect::Reclaim => self.reclaim(now, core, work),
         }
+        for (frame, kind) in self.dma.drain(..).rev() {
+            work.push_front(Work::Dma { frame, kind });
+        }
+        Ok(())
     }
 
     /// Have the other cores of a process drop their translations: what the initiator waits.

@@ -5,6 +5,7 @@ use cxlab_kernel::Time;
 use crate::addr::Hpa;
 use crate::cache::Victim;
 use crate::error::ModelError;
+use crate::mem::AccessKind;
 use crate::request::{CoreId, Evicted, RequestKey, Want};
 use crate::translation::{Mapping, PageId};
 
@@ -22,6 +23,8 @@ pub trait Uncore {
     fn mapping(&self, page: PageId) -> Option<Mapping>;
     /// Tells the drive to begin its command `number` at `at`. The drive knows the command already.
     fn ask_drive(&mut self, number: u32, at: Time);
+    /// A device moves the page that begins at this line: from memory if it reads, to memory if it writes.
+    fn dma(&mut self, page: Hpa, kind: AccessKind, at: Time);
     /// Number of commands that the drive has done so far, and when it finished the last one.
     fn drive_done(&self) -> (u64, Time);
     /// A waiting request has its buffers and leaves the core.

@@ -4,6 +4,8 @@ use cxlab_access::{Forget, Keep, Marker, Phase};
 use cxlab_kernel::Time;
 
 use super::{Instruction, Outcome};
+use crate::addr::Hpa;
+use crate::mem::AccessKind;
 use crate::request::CoreId;
 
 /// An instruction that a step executes.
@@ -63,6 +65,11 @@ pub enum Step {
     /// The drive is asked for the command of this number.
     Disk {
         number: u32,
+    },
+    /// A device moves the page that begins at this line. It reads memory, or it writes there. Nothing waits for it.
+    Dma {
+        page: Hpa,
+        kind: AccessKind,
     },
     /// A device took this long while all waited.
     Device {

@@ -2,10 +2,12 @@
 
 use cxlab_kernel::{EventQueue, Time};
 
+use crate::addr::Hpa;
 use crate::cxl::{Lanes, LinkRate};
 use crate::drive;
 use crate::fabric::{Due, WayId};
 use crate::home;
+use crate::mem::AccessKind;
 use crate::request::CoreId;
 
 /// The next event of a machine.
@@ -17,6 +19,8 @@ pub(crate) enum Event {
     Fabric(Due),
     /// the drive goes on
     Drive(drive::Due),
+    /// a device that is no drive moves the page that begins at this line
+    Dma(Hpa, AccessKind),
     /// the link at the root port of a way is trained anew
     Retrain(WayId, Lanes, LinkRate),
 }

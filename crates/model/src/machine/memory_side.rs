@@ -4,13 +4,14 @@
 //!   home agent --enter--> fabric      the fabric stamps the request, and its end is the event Answered
 //!   home agent --snoop--> core
 //!   drive --enter--> fabric           the end of a line is an event of the drive
+//!   DMA --enter--> fabric             nobody waits for the end of a line
 //! ```
 
 use cxlab_kernel::{EventQueue, Key, Slab, Time};
 
 use super::event::Event;
 use super::shared::{Shared, note};
-use crate::addr::Hpa;
+use crate::addr::{Hpa, LINE_BYTES, LINES_PER_PAGE};
 use crate::cache::Snoop;
 use crate::core::Core;
 use crate::drive;
@@ -69,6 +70,9 @@ impl Driver<Due> for Desk<'_> {
 
     #[inline]
     fn done(&mut self, at: Time, tag: Tag) {
+        if tag.0 == OF_NOBODY {
+            return;
+        }
         let event = match tag.0 & OF_DRIVE {
             0 => Event::Home(home::Event::Answered(Key::from_index(tag.0))),
             _ => Event::Drive(drive::Due::Line(Tag(tag.0 & !OF_DRIVE))),
@@ -79,6 +83,8 @@ impl Driver<Due> for Desk<'_> {
 
 /// Tells a line of the drive from a request of the home agents in a tag.
 const OF_DRIVE: u32 = 1 << 31;
+/// A line whose end nobody waits for.
+const OF_NOBODY: u32 = u32::MAX;
 
 /// The surroundings of the drive: its events are the machine's, its lines enter the fabric.
 struct AtDrive<'a> {
@@ -112,6 +118,17 @@ impl Shared {
         let Shared { queue, home, fabric, drive, .. } = self;
         let drive = drive.as_mut().expect("only a drive asks to be woken");
         drive.step(now, due, &mut AtDrive { home, fabric, queue })
+    }
+
+    /// A device moves a page. The lines that memory has anew.
+    pub(super) fn move_page(&mut self, now: Time, page: Hpa, kind: AccessKind) -> impl Iterator<Item = Hpa> + use<> {
+        let lines = move || (0..LINES_PER_PAGE).map(move |number| Hpa::new(page.get() + number * LINE_BYTES));
+        let Shared { queue, home, fabric, .. } = self;
+        let mut around = AtDrive { home, fabric, queue };
+        for line in lines() {
+            drive::Around::access(&mut around, now, line, kind, Tag(OF_NOBODY));
+        }
+        lines().filter(move |_| kind == AccessKind::Write)
     }
 
     pub(super) fn step_fabric(&mut self, now: Time, due: Due) {

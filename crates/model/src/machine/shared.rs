@@ -10,6 +10,7 @@ use crate::drive::{self, Drive};
 use crate::error::ModelError;
 use crate::fabric::Fabric;
 use crate::home::Home;
+use crate::mem::AccessKind;
 use crate::request::{CoreId, Evicted, RequestKey, Want};
 use crate::translation::{Mapping, PageId, PageTables};
 
@@ -72,6 +73,11 @@ impl Uncore for Shared {
     fn ask_drive(&mut self, number: u32, at: Time) {
         let at = at.max(self.queue.now());
         self.queue.schedule(at, Event::Drive(drive::Due::Begin(number)));
+    }
+
+    fn dma(&mut self, page: Hpa, kind: AccessKind, at: Time) {
+        let at = at.max(self.queue.now());
+        self.queue.schedule(at, Event::Dma(page, kind));
     }
 
     fn drive_done(&self) -> (u64, Time) {

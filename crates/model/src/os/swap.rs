@@ -3,14 +3,17 @@
 //! ```text
 //!   fault on a swapped page -> command -> [ channel, first free ] -> frame -> mapped
 //! ```
-//! Not modelled: read-ahead, the DMA's lines on the memory channels, write-back before a frame is free. The write takes
-//! a channel's time, but the frame is free at once, as with a swap cache that is clean.
+//! The lines of each page go over the channels of its memory by DMA.
+//!
+//! Not modelled: read-ahead, and write-back before a frame is free. The write takes a channel's time, but the frame is
+//! free at once, as with a swap cache that is clean. A page that was read is mapped while its lines enter the memory.
 
 use std::collections::VecDeque;
 
 use cxlab_kernel::{Server, Time};
 
 use super::{Effect, Frame, Mapping, Os, OsError, PageNumber, Work};
+use crate::mem::AccessKind;
 use crate::request::NodeId;
 
 /// An SSD's figures.
@@ -58,7 +61,8 @@ impl Os {
     pub(super) fn swapped_in(&mut self, number: PageNumber, asked: Time, now: Time) -> Result<(), OsError> {
         // Two threads may have asked for the page.
         if self.table.page(number).mapping == Mapping::Swapped {
-            self.place(number)?;
+            let frame = self.place(number)?;
+            self.dma.push((frame, AccessKind::Write));
             self.stats.swap_ins.increment();
         }
         self.stats.swap_wait.record(now.since(asked));
@@ -77,6 +81,7 @@ impl Os {
         if let Some(now) = now {
             ssd.command(now, ssd.spec.write);
         }
+        self.dma.push((frame, AccessKind::Read));
         self.table.page_mut(number).mapping = Mapping::Swapped;
         self.stats.swap_outs.increment();
         (Some(frame), looks)

@@ -70,6 +70,7 @@ impl System {
             lru: Lru::new(capacity.0.len()),
             tiering,
             swap: swap.map(Ssd::new),
+            dma: Vec::new(),
             processes: Vec::new(),
             runs: Vec::new(),
             interrupts: Vec::new(),
@@ -135,6 +136,7 @@ impl System {
         for page in order {
             self.os.place(super::PageNumber(first.0 + page))?;
         }
+        self.os.dma.clear();
         Ok(())
     }
 
@@ -222,6 +224,11 @@ impl Running<'_> {
                 let until = *until;
                 self.thread.work.pop_front();
                 Step::Idle { until }
+            }
+            Work::Dma { frame, kind } => {
+                let step = Step::Dma { page: frame.line(0), kind: *kind };
+                self.thread.work.pop_front();
+                step
             }
             Work::Fence => {
                 self.thread.work.pop_front();

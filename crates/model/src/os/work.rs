@@ -3,6 +3,7 @@
 use cxlab_kernel::Time;
 
 use super::{Frame, PageNumber};
+use crate::mem::AccessKind;
 
 /// A piece of kernel work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum Work {
     Copy { from: Frame, to: Frame, line: u64 },
     /// store zeroes to the lines of a page, from this line on
     Clear { frame: Frame, line: u64 },
+    /// the SSD moves the page's lines, and nothing waits for them
+    Dma { frame: Frame, kind: AccessKind },
     /// until every store has left the core
     Fence,
     /// look at and change what all cores share

@@ -1,7 +1,9 @@
 //! Laws: bytes on the channels, conservation of frames, the same bits twice.
 
 use cxlab_kernel::Time;
+use cxlab_kernel::statistic::Value;
 use cxlab_model::apps::{AppSpec, Distribution, Ycsb};
+use cxlab_model::request::NodeId;
 use cxlab_model::study::{Order, ProcessSpec, Session, StudySpec, TieringKind};
 
 use super::system::{bind, capacity, process, run, store, study, weighted};
@@ -97,6 +99,30 @@ fn a_store_that_does_not_fit_reads_from_the_ssd_and_waits_as_long_as_that_takes(
     // 80 us of the drive at least (os::SSD); few commands at once, so no queue.
     let waited = stats.swap_wait.mean_ns().unwrap();
     assert!((80_000.0..90_000.0).contains(&waited), "{waited} ns");
+}
+
+#[test]
+fn each_page_that_the_ssd_moves_is_64_lines_on_the_channels() {
+    // The store only reads, so nothing else writes to memory.
+    let app = store(Distribution::Uniform, Ycsb::C);
+    let spec = StudySpec {
+        capacity: std::collections::BTreeMap::from([("dram".into(), 500)]),
+        swap: true,
+        measure: Time::from_ns(10_000_000),
+        ..study(vec![process(app, 2, 600, bind("dram"))])
+    };
+    let (session, _) = run(&spec);
+    let stats = session.system().os().stats();
+    let columns = |name: &str| -> u64 {
+        let channels = session.machine().ports(NodeId(0)).flat_map(|port| port.channels);
+        let entries = channels.flat_map(|channel| channel.entries).filter(|entry| entry.name == name);
+        entries.map(|entry| if let Value::Count(count) = entry.value { count } else { panic!("{entry:?}") }).sum()
+    };
+    let (swapped_in, swapped_out) = (stats.swap_ins.get() * 64, stats.swap_outs.get() * 64);
+    assert!(swapped_in > 640);
+    // Pages may be under way when counting begins, and lines in the write queues when it ends.
+    assert!(columns("writes").abs_diff(swapped_in) <= 4 * 64, "{} {swapped_in}", columns("writes"));
+    assert!(columns("reads") >= swapped_out, "{} {swapped_out}", columns("reads"));
 }
 
 #[test]
