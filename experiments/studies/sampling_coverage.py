@@ -75,8 +75,8 @@ FILLS_A_DICTIONARY = (
 def programs(folder: Path) -> dict[str, Program]:
     """Build and name the programs: compute with branches, streams, and six real ones."""
     long = guests.text_file(folder, 40_000, "long")
-    source = guests.ROOT / "tests/programs/stream_threads.c"
-    compile_it = ("gcc", "-O2", f"-I{artefacts.INCLUDE}", "-S", "-o", "/dev/null", str(source))
+    source = guests.ROOT / "tests/programs/rings.c"
+    compile_it = ("gcc", "-O1", f"-I{artefacts.INCLUDE}", "-S", "-o", "/dev/null", str(source))
     return {
         "qsort": Program((str(guests.build(folder, "qsort")), "100000")),
         "triad": Program((str(guests.build(folder, "triad")), "20", str(4 << 20))),

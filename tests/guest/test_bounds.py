@@ -68,6 +68,15 @@ def test_the_same_bound_is_met_at_the_same_place(tmp_path: Path, programs: Path,
     assert first == again
 
 
+@pytest.mark.parametrize("skew", ["0ns", "2us"])
+def test_a_bound_is_met_where_vcpus_are_asked_at_each_turn(tmp_path: Path, programs: Path, skew: str) -> None:
+    """Threads that meet at a barrier: so many questions come that no sync point between them is ever due."""
+    options = ["--until", "1ms", "--cpus", "2", "--skew", skew]
+    ran = Cxlab(tmp_path, "marker").run(str(programs / "crew"), "2", "200", options=options)
+    ended(ran, "--until")
+    assert 1e-3 <= ran.summary["simulated_seconds"] <= 1e-3 + LATE
+
+
 def test_an_idle_machine_ends_the_run_and_time_stops_there(tmp_path: Path) -> None:
     """The sleep of 30 ms goes on; the one of 100 s is cut after 50 ms."""
     ran = Cxlab(tmp_path, "all").sh("sleep 0.03; echo woke; sleep 100", options=["--until-idle", "50ms"])

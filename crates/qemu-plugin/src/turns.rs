@@ -46,14 +46,12 @@ const LATELY_PS: u64 = 50_000_000;
 struct Spec {
     vcpus: usize,
     skew_ps: u64,
-    /// detail comes in windows
-    sampled: bool,
 }
 
 static SPEC: OnceLock<Spec> = OnceLock::new();
 
 pub fn start(arguments: &Arguments) {
-    let _ = SPEC.set(Spec { vcpus: arguments.vcpus, skew_ps: arguments.skew_ps, sampled: arguments.sample.is_some() });
+    let _ = SPEC.set(Spec { vcpus: arguments.vcpus, skew_ps: arguments.skew_ps });
 }
 
 fn spec() -> &'static Spec {
@@ -257,11 +255,10 @@ impl Turns {
 
     /// Whether another one waits for what the running one does, or did lately, or all actions are to be in order. Who
     /// spins is known well without asking. When the plugin asked only while another one waited, turns at a lock took 9 to
-    /// 12 % longer than in the exact order. In windows of a sample it still asks only then. With more questions, a sampled
-    /// run of two threads that spin had 9 windows in place of 30, and was estimated 48 % too long.
+    /// 12 % longer than in the exact order.
     fn is_watched(&self) -> bool {
         let running = &self.estimates[self.running];
-        let lately = !spec().sampled && running.ps() < self.contended_ps;
+        let lately = running.ps() < self.contended_ps;
         let is_contended = self.others_spin(self.running) || lately;
         (self.skew_ps == 0 || is_contended) && !running.spins()
     }

@@ -45,6 +45,8 @@ pub struct Feed {
     /// requests to the disk that the model's drive has done, by its latest answer, and of these, those answered
     drive_done: u64,
     answered: u64,
+    /// a vCPU was asked where it is, and has entered no block since
+    asked: bool,
 }
 
 impl Feed {
@@ -63,6 +65,7 @@ impl Feed {
             pages: Pages::new(turns::vcpus()),
             drive_done: 0,
             answered: 0,
+            asked: false,
         }
     }
 
@@ -182,6 +185,7 @@ impl Feed {
             Turn::Ask => {
                 self.announce(vcpu, block);
                 self.sync(vcpu, 0);
+                self.asked = true;
                 self.turns.goes_on()
             }
             Turn::Leave => false,
@@ -208,7 +212,9 @@ impl Feed {
         self.push(vcpu, Record::Cut { instruction: 0 });
     }
 
-    /// A block is entered where instructions are timed: whether a sync point was due.
+    /// A block is entered where instructions are timed. Returns whether the model has said anew how far a vCPU has come.
+    /// It says so at a sync point that is due, and where the vCPU is asked before a block. Where vCPUs are asked often, no
+    /// sync point is ever due.
     #[inline]
     pub fn block(&mut self, vcpu: usize, entered: BlockData) -> bool {
         let (block, instructions) = (entered.id(), entered.instructions());
@@ -220,7 +226,7 @@ impl Feed {
         if due {
             self.sync(vcpu, if turns::several() { LAG_OF_SEVERAL } else { LAG });
         }
-        due
+        std::mem::take(&mut self.asked) | due
     }
 
     /// Go on when the model has come to the sync point `lag` before the one that is here.
