@@ -52,7 +52,7 @@ def measure(asked: Asked) -> Report:
         f"{tpp.migrated_mb_s():.0f} MB/s of {tpp.traffic_mb_s():.0f} MB/s on the channels are migrations;",
         f"the server's core is in the kernel for {tpp.kernel_share:.1%} of its time: hint faults "
         f"({tpp.count('hint_faults'):.0f}), copies, shoot-downs ({tpp.count('interrupts'):.0f} interrupts). "
-        f"A page is away for {tpp.count('migration_time') / 1e3:.1f} us; requests queue behind that.",
+        f"A page is away for {tpp.count('migration_ns') / 1e3:.1f} us; requests queue behind that.",
     ]
     draw = partial(figure.bars, title="TPP against static placement", y="[%]", pairs=table.pairs())
     return Report([table], notes, draw)

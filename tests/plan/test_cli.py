@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -176,6 +178,15 @@ def test_mix_finds_one_design_for_all(tmp_path: Path) -> None:
     assert content["tco_saving"] == pytest.approx(
         1 - content["fleet"]["tco"] / content["fleet_without_cxl"]["tco"]
     )
+
+
+def test_json_on_standard_output_is_json_alone(tmp_path: Path) -> None:
+    """In a process of its own: the solver's banner came past Python, to descriptor 1."""
+    file = tmp_path / "applications.toml"
+    file.write_text(passed("mix", "--example").output)
+    command = [sys.executable, "-m", "cxlab", "plan", "mix", str(file), "--quick", "--json", "-"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout)["format"] == "cxlab-plan 1"
 
 
 def test_mix_explores_and_its_break_even_price_breaks_even(tmp_path: Path) -> None:

@@ -39,6 +39,11 @@ def test_a_larger_discount_never_gains(part: float, one: float, other: float) ->
     assert SpareCores(4 * part, 4, more, 0).improvement <= SpareCores(4 * part, 4, less, 0).improvement
 
 
+def test_a_customer_who_gets_nothing_is_none() -> None:
+    with pytest.raises(InputError, match="0 % <= slowdown < 100 %"):
+        SpareCores(3, 4, 0.2, 1.0)
+
+
 @pytest.mark.parametrize(
     ("ratio", "optimal", "discount", "field"),
     [

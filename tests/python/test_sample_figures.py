@@ -28,7 +28,11 @@ DOCUMENT: dict[str, Any] = {
     [
         ([1.0, 3.0], [], "simulated time in 1 s .. 3 s (95%)\n"),
         ([1.0, 3.0], ["ipc"], "simulated time in 1 s .. 3 s (95%)\n"),
-        ([1.0, 3.0], ["simulated_seconds"], "dominated by a few windows: use a smaller `every`"),
+        (
+            [1.0, 3.0],
+            ["simulated_seconds"],
+            "dominated by a few windows: give --sample more of them (a smaller `every`)",
+        ),
         (None, [], "too few for an interval"),
     ],
 )

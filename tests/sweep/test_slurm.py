@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
+
+import pytest
+from cxlab.error import InputError
+from cxlab.run.interruption import Interruption
+from cxlab.sweep import slurm
 
 from .conftest import TINY, Write, cxlab, files, start
 
@@ -47,3 +53,19 @@ def test_a_run_that_fails_on_the_cluster_says_why(write: Write, tmp_path: Path, 
 def test_without_a_cluster_it_says_what_is_missing(write: Write, tmp_path: Path) -> None:
     done = cxlab("sweep", write(SWEEP), "--on", "slurm", folder=tmp_path, PATH=str(tmp_path))
     assert done.returncode == 2 and "--on slurm" in done.stderr and "--on local" in done.stderr
+
+
+def test_where_no_task_is_left_nobody_asks_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep that has been run already, on a host whose controller is gone."""
+    monkeypatch.setattr(slurm.subprocess, "run", lambda *_, **__: pytest.fail("squeue was asked"))
+    slurm._wait([], Interruption())
+
+
+def test_a_controller_that_is_gone_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = subprocess.CompletedProcess(
+        [], 1, "", "slurm_load_jobs error: Unable to contact slurm controller\n"
+    )
+    monkeypatch.setattr(slurm.subprocess, "run", lambda *_, **__: gone)
+    monkeypatch.setattr(slurm, "PERIOD", 0)
+    with pytest.raises(InputError, match="squeue does not answer: slurm_load_jobs error"):
+        slurm._queued()

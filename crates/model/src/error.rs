@@ -11,12 +11,15 @@ use cxlab_kernel::{Time, order};
 pub enum ModelError {
     #[error("CFG001: cannot read {path}: {cause}")]
     Unreadable { path: PathBuf, cause: std::io::Error },
+    /// A file is not written as its format wants it. The message says where, and what is valid.
     #[error("CFG002: {file}:{line}:{column}: {cause}")]
     Invalid { file: String, line: usize, column: usize, cause: String },
     #[error("CFG003: there is no {kind} `{name}`; valid: {valid}")]
     UnknownName { kind: &'static str, name: String, valid: String },
+    /// Values that are valid one by one contradict each other, or what was asked of the machine. The message says which.
     #[error("CFG004: {file}: {cause}")]
     Inconsistent { file: String, cause: String },
+    /// A value of the machine cannot be set so. `cxlab machines show` lists the keys with their values and units.
     #[error("CFG005: --set {setting}: {cause}")]
     Setting { setting: String, cause: String },
     #[error("RUN001: the stream of the guest is damaged: {cause}; record it again, or report a bug of CXLab")]

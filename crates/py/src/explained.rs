@@ -28,19 +28,28 @@ pub fn statistics(name_or_path: &str) -> Result<String, ModelError> {
     Ok(serde_json::to_string(&Part::tree(&machine)).expect("plain data is JSON"))
 }
 
-/// The code and the text of every error that the model can end with; braces stand for what a message says.
+/// The code and the text of every error that the model can end with; braces stand for what a message says. If the
+/// variant has a comment, the text begins with it.
 pub fn errors() -> Vec<(String, String)> {
-    ERRORS.iter().flat_map(|source| source.split("#[error(").skip(1)).filter_map(declared).collect()
+    let of = |source: &&str| {
+        let parts: Vec<_> = source.split("#[error(").collect();
+        parts.windows(2).filter_map(|pair| declared(pair[0], pair[1])).collect::<Vec<_>>()
+    };
+    ERRORS.iter().flat_map(of).collect()
 }
 
-/// The code and the text from what follows `#[error(`; none of an error that passes on another one.
-fn declared(attribute: &str) -> Option<(String, String)> {
+/// The code and the text from what stands around `#[error(`; none of an error that passes on another one.
+fn declared(before: &str, attribute: &str) -> Option<(String, String)> {
+    let comments = before.lines().rev().skip(1).map_while(|line| line.trim().strip_prefix("/// "));
+    let mut comment: Vec<_> = comments.collect();
+    comment.reverse();
     let text = attribute.trim_start().strip_prefix('"')?;
     let text = text.split("\"\n").next()?.split("\")]").next()?;
     // A backslash at the end of a line goes on with the next one.
     let whole: String = text.split("\\\n").map(str::trim_start).collect();
     let (code, rest) = whole.split_once(": ")?;
-    Some((code.to_owned(), rest.to_owned()))
+    comment.push(rest);
+    Some((code.to_owned(), comment.join(" ")))
 }
 
 #[cfg(test)]

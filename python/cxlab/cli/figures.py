@@ -321,7 +321,7 @@ def _interval(sampling: Sampling) -> str:
         return "too few for an interval"
     low, high = interval
     few = "simulated_seconds" in sampling.too_few_windows_for
-    doubt = "; dominated by a few windows: use a smaller `every`" if few else ""
+    doubt = "; dominated by a few windows: give --sample more of them (a smaller `every`)" if few else ""
     return f"simulated time in {seconds(low)} .. {seconds(high)} ({sampling.confidence:.0%}){doubt}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,8 @@ from cxlab.place.study import CaptionSettings, Outcome, caption, run
 #: Warm-up and measurement: stores answer some 100,000 requests a second, of the others every line counts.
 STORE_TIMES = ("1 ms", "20 ms")
 TIMES = ("30 us", "100 us")
+#: How the model reads a time.
+TIME = re.compile(r"[0-9]+(\.[0-9]+)? ?(ps|ns|us|ms|s)")
 app_option = click.option(
     "--app",
     "names",
@@ -62,6 +65,14 @@ def command() -> None:
 
 def _applications(names: str, threads: int | None, pages: int | None) -> list[Application]:
     return [Application.of(name.strip(), threads, pages) for name in names.split(",")]
+
+
+def _time(option: str, text: str) -> str:
+    if not TIME.fullmatch(text.strip()):
+        raise InputError(
+            Code.STUDY, option, f"`{text}` is no time", "a number with us, ms or another unit, as '20 ms'"
+        )
+    return text
 
 
 def _times(applications: Sequence[Application]) -> tuple[str, str]:
@@ -119,9 +130,16 @@ def run_one(
     """Run one interval."""
     applications = _applications(names, threads, pages)
     if rate is not None:
+        if not any(app.is_store for app in applications):
+            raise InputError(
+                Code.STUDY, "--rate", f"{names} takes no requests", "a store, as store-c-zipfian"
+            )
         applications = [app.at(rate) if app.is_store else app for app in applications]
+    if swap and (share or tiering != "none"):
+        found = "an SSD stands in the place of CXL memory, so no page is placed or moved there"
+        raise InputError(Code.STUDY, "--swap", found, "--swap without --share and --tiering")
     usual = _times(applications)
-    times = (warm or usual[0], measure or usual[1])
+    times = (_time("--warm", warm or usual[0]), _time("--measure", measure or usual[1]))
     [outcome] = run([Study(applications, Share(share), machine, tiering, fast_frames, swap, *times)])
     _show(names.split(","), outcome)
     if json_file is not None:
@@ -142,7 +160,9 @@ def _show(names: Sequence[str], outcome: Outcome) -> None:
     out = console()
     out.print(shown)
     for node, figures in outcome.interval.nodes.items():
-        out.print(f"{node}: {figures.read_mb_s:,.0f} MB/s read, {figures.write_mb_s:,.0f} written")
+        out.print(
+            f"{node}: {figures.read_mb_s:,.0f} MB/s read by the cores, {figures.write_mb_s:,.0f} written"
+        )
     counts = {name: value for name, value in outcome.interval.os.items() if isinstance(value, int | float)}
     happened = {name: value for name, value in counts.items() if value}
     out.print(", ".join(f"{name} {value:,.0f}" for name, value in happened.items()) or "no page moved")

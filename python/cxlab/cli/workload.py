@@ -320,13 +320,28 @@ class _Runs:
             raise outcome.failure
         status = summary.exit_status(outcome)
         if status != 0 or outcome.simulated is None:
-            for line in complained.read_text(errors="replace").splitlines()[-5:]:
-                click.echo(f"cxlab: {self.workload.name}: {line}", err=True)
+            self._say_last(complained)
             why = outcome.failure or f"the program ended with status {status}"
             click.echo(f"cxlab: {self.workload.name}: {why}; see {directory.path}", err=True)
             raise _Ended(status or summary.OWN_ERROR)
+        if outcome.simulated.simulated_seconds == 0:
+            self._say_untimed(complained)
+            raise _Ended(summary.OWN_ERROR)
         self.earlier = outcome.simulated
         return measures.read(self.workload, said.read_text(errors="replace")), outcome.simulated
+
+    def _say_untimed(self, complained: Path) -> None:
+        """Nothing was timed: why that may be, and what the script said."""
+        self._say_last(complained)
+        click.echo(
+            f"cxlab: {self.workload.name}: {self.workload.document.script} executed no marker that begins a "
+            "region, so nothing was timed; `cxlab marker` prints how C, shell and Python mark one",
+            err=True,
+        )
+
+    def _say_last(self, complained: Path) -> None:
+        for line in complained.read_text(errors="replace").splitlines()[-5:]:
+            click.echo(f"cxlab: {self.workload.name}: {line}", err=True)
 
     def _directory(self, seed: int) -> RunDirectory:
         if self.folder is None:

@@ -24,8 +24,12 @@ Not modelled: packing of whole instances into servers, contention for bandwidth 
 
 from __future__ import annotations
 
+import ctypes
 import math
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import highspy
@@ -266,9 +270,32 @@ class _Program:
 _Places = tuple[list[highspy.highs.highs_var], list[highspy.highs.highs_var]]
 
 
+@contextmanager
+def _without_banner() -> Iterator[None]:
+    """From 1.16 on the solver prints a banner to descriptor 1 before it can be told not to."""
+    c = ctypes.CDLL(None)
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:
+        # Nobody listens there.
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+        c.fflush(None)
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
 def _silent() -> highspy.Highs:
     """Return a solver that prints nothing and stops at the proven optimum."""
-    model = highspy.Highs()  # type: ignore[no-untyped-call]
+    with _without_banner():
+        model = highspy.Highs()  # type: ignore[no-untyped-call]
     model.silent()
     model.setOptionValue("mip_rel_gap", 0.0)
     model.setOptionValue("threads", 1)

@@ -94,17 +94,19 @@ class Range:
     low: float
     high: float = math.inf
     low_open: bool = False  # low itself is not valid
+    high_open: bool = False  # high itself is not valid
 
     def __contains__(self, value: float) -> bool:
         """Tell whether the value is valid; NaN and infinity never are."""
         above = value > self.low if self.low_open else value >= self.low
-        return math.isfinite(value) and above and value <= self.high
+        below = value < self.high if self.high_open else value <= self.high
+        return math.isfinite(value) and above and below
 
     def describe(self, name: str, dimension: Dimension, currency: str) -> str:
         """Write the range as an inequality: `0 % <= share <= 100 %`."""
         text = f"{show(self.low, dimension, currency)} {'<' if self.low_open else '<='} {name}"
         if math.isfinite(self.high):
-            text += f" <= {show(self.high, dimension, currency)}"
+            text += f" {'<' if self.high_open else '<='} {show(self.high, dimension, currency)}"
         return text
 
 

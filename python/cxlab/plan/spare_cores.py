@@ -42,7 +42,8 @@ class SpareCores:
             ("ratio", self.ratio, some, Dimension.CAPACITY),
             ("optimal", self.optimal, some, Dimension.CAPACITY),
             ("discount", self.discount, share, Dimension.FRACTION),
-            ("slowdown", self.slowdown, share, Dimension.FRACTION),
+            # A customer who gets nothing pays nothing.
+            ("slowdown", self.slowdown, Range(0.0, 1.0, high_open=True), Dimension.FRACTION),
         ):
             if value not in valid:
                 found = f"is {show(value, dimension)}"
@@ -74,8 +75,6 @@ class SpareCores:
     @property
     def price_per_performance(self) -> float:
         """Price of a unit of throughput for a customer on CXL memory, over the full price."""
-        if self.slowdown == 1:
-            return float("inf")
         return (1 - self.discount) / (1 - self.slowdown)
 
     def cxl_capacity(self, vcpus: int) -> GiB:

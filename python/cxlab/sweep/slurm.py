@@ -27,6 +27,8 @@ from cxlab.sweep.plan import Run
 
 #: Between two looks at the tasks [s].
 PERIOD = 1.0
+#: Looks that fail one after the other until Slurm is taken to be gone.
+ATTEMPTS = 10
 #: Until a result that is not seen is taken for lost [s].
 LATE = 10.0
 SUBMITTED = "slurm.json"
@@ -48,7 +50,7 @@ def run_all(
 
     Raises:
         Interrupted: somebody asked for an end; the tasks are cancelled.
-        InputError: submitit or Slurm is not there.
+        InputError: submitit or Slurm is not there, or no longer answers.
 
     """
     submitit = _submitit()
@@ -94,12 +96,24 @@ def _submit(
 def _queued() -> set[str]:
     """Tasks that wait or run. submitit asks for the accounting, which many clusters do not keep."""
     asked = ["squeue", "--noheader", "--array", "--format=%F_%K"]
-    return set(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split())
+    for attempt in range(ATTEMPTS):
+        done = subprocess.run(asked, check=False, capture_output=True, text=True)
+        if done.returncode == 0:
+            return set(done.stdout.split())
+        # A controller that starts anew is away for a while.
+        if attempt + 1 < ATTEMPTS:
+            time.sleep(PERIOD)
+    raise InputError(
+        Code.SWEEP,
+        "--on slurm",
+        f"squeue does not answer: {done.stderr.strip()}",
+        "a host whose Slurm controller runs; what was submitted goes on, and the same command takes it up",
+    )
 
 
 def _wait(jobs: Sequence[Any], interruption: Interruption) -> None:
     try:
-        while _queued() & {job.job_id for job in jobs}:
+        while jobs and _queued() & {job.job_id for job in jobs}:
             with interruption.allowed():
                 time.sleep(PERIOD)
     except Interrupted:

@@ -32,7 +32,7 @@ impl Os {
                 self.hint_fault(number, frame, since, now, core, work);
             }
             Mapping::Moving(_) => {
-                self.stats.waits.record(self.costs.poll);
+                self.stats.wait_ns.record(self.costs.poll);
                 work.push_back(Work::Sleep { until: now + self.costs.poll });
                 work.push_back(Work::Then(Effect::Fault(number)));
             }

@@ -62,7 +62,7 @@ impl Os {
                 begun
             }
         };
-        self.stats.migration_time.record(now.since(begun));
+        self.stats.migration_ns.record(now.since(begun));
         let active = matches!(reason, Reason::Promotion { .. });
         self.frames.give_back(from);
         self.lru.add(&mut self.table, number, to.node, active);

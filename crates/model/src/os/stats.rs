@@ -20,8 +20,8 @@ statistics! {
         copied_lines: Counter [Lines] "read and written by migrations",
         shootdowns: Counter [Events] "TLB shoot-downs",
         interrupts: Counter [Events] "interrupts of other cores for them",
-        migration_time: Span [Nanoseconds] "mean time that a page was away in a migration",
-        waits: Span [Nanoseconds] "mean time that an access waited for a page that was away",
-        swap_wait: Span [Nanoseconds] "mean time of a fault that read from the SSD",
+        migration_ns: Span [Nanoseconds] "mean time that a page was away in a migration",
+        wait_ns: Span [Nanoseconds] "mean time that an access waited for a page that was away",
+        swap_wait_ns: Span [Nanoseconds] "mean time of a fault that read from the SSD",
     }
 }

@@ -65,7 +65,7 @@ impl Os {
             self.dma.push((frame, AccessKind::Write));
             self.stats.swap_ins.increment();
         }
-        self.stats.swap_wait.record(now.since(asked));
+        self.stats.swap_wait_ns.record(now.since(asked));
         Ok(())
     }
 

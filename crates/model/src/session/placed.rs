@@ -103,8 +103,8 @@ impl PageMap {
         for (&frame, &Touched { huge }) in touched {
             let Some(from) = Offset::of(frame, ranges) else { continue };
             if *recorded.get_or_insert(from.node) != from.node {
-                let cause =
-                    "its programs' pages are on more nodes than one: record it with --membind, or without a policy";
+                let cause = "its programs' pages are on more nodes than one: record it with --membind of a node that holds \
+                     them all, or without a policy";
                 return Err(ModelError::Inconsistent { file: "placement".into(), cause: cause.into() });
             }
             let turn = &mut turns[usize::from(huge)];
@@ -157,7 +157,8 @@ impl Offset {
             }
         }
         let cause = format!(
-            "node {} of the recorded run is too small for pages that were recorded elsewhere: record with nodes of one size",
+            "node {} of the recorded run has no room for pages that were recorded elsewhere: record on a machine that \
+             has that node, with --memory that is the same for each node",
             self.node
         );
         Err(ModelError::Inconsistent { file: "placement".into(), cause })

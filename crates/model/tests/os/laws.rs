@@ -97,7 +97,7 @@ fn a_store_that_does_not_fit_reads_from_the_ssd_and_waits_as_long_as_that_takes(
     let stats = session.system().os().stats();
     assert!(stats.swap_ins.get() > 10, "{interval:?}");
     // 80 us of the drive at least (os::SSD); few commands at once, so no queue.
-    let waited = stats.swap_wait.mean_ns().unwrap();
+    let waited = stats.swap_wait_ns.mean_ns().unwrap();
     assert!((80_000.0..90_000.0).contains(&waited), "{waited} ns");
 }
 

@@ -124,10 +124,10 @@ def parse(text: str | None, seed: int, cpus: int = 1) -> Sample | None:
 
 SAMPLE: Option[str | None] = Option(
     "--sample",
-    "Time only parts of a long program, called windows. `auto` chooses them: up to ten million instructions "
-    "are timed whole, and a longer program has 256 to 512 windows. To choose yourself, give instructions: "
-    "each `every` has one window of `detail`, after `warm` that are simulated and not counted. Between "
-    "windows, caches, TLBs and branch predictor stay warm. With several processors, give times: "
+    "Time only parts of a long program, called windows. `auto` chooses them: up to some forty million "
+    "instructions are timed whole, and a longer program has 256 to 512 windows. To choose yourself, give "
+    "instructions: each `every` has one window of `detail`, after `warm` that are simulated and not counted. "
+    "Between windows, caches, TLBs and branch predictor stay warm. With several processors, give times: "
     f"{EXAMPLE_OF_SEVERAL}.  [default: every instruction is timed]  Example: auto",
     {"metavar": "auto|detail=N,warm=N,every=N"},
     needs_detail=True,
