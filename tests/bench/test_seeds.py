@@ -28,6 +28,10 @@ def test_seeds_give_the_first_ones_points_and_how_far_the_others_are() -> None:
     assert "seed 1" in said and "--seeds N" in said and "spread" not in alone
     several, said = run("--seeds", "4")
     assert "mean over 4 seeds (least to most)" in said
+    # The table of stages is the first seed's, in the order of a load's way.
+    assert "ns (seed 1)" in said
+    places = [said.index(f"│ {stage} ") for stage in ("to_home", "home_to_memory", "media", "from_home")]
+    assert places == sorted(places)
     spread = several.pop("spread")
     assert several == alone
     assert isinstance(spread, dict)

@@ -103,12 +103,14 @@ def spread_table(result: Result, seeds: int) -> Table:
     return shown
 
 
-def stages_table(point: BenchPoint) -> Table:
-    """Make a table of a load's time by stage."""
-    shown = table(("stage", "mean"), title="where a load's time goes")
-    for stage, mean in point.stages_ns.items():
-        shown.add_row(stage, f"{mean:.1f} ns")
-    total = sum(point.stages_ns.values())
+def stages_table(result: Result) -> Table:
+    """Make a table of a load's time by stage, in the order of its way: of the first point and seed."""
+    stages = result.points[0].stages_ns
+    of_seed = " (seed 1)" if result.spreads else ""
+    shown = table(("stage", "mean"), title=f"where a load's time goes{of_seed}")
+    for stage in (name for name, _, _ in model.stages() if name in stages):
+        shown.add_row(stage, f"{stages[stage]:.1f} ns")
+    total = sum(stages.values())
     shown.add_row("sum", f"{total:.1f} ns", style="bold")
     return shown
 

@@ -84,6 +84,9 @@ def estimates(parameters: Sequence[Parameter], fit: Fit) -> tuple[list[Estimate]
         kind = _kind(parameter, value, bool(blind[number]), number in alone)
         told = kind is Determined.YES
         width = intervals.half(_unit(seen.index(number), len(seen))) if told else None
+        if width is not None and 2 * width >= parameter.high - parameter.low:
+            # All that was searched is in the interval: the data say nothing that was not known before.
+            kind, width = Determined.NO, None
         interval = None if width is None else (value - width, value + width)
         settled = parameter.start if kind is Determined.NO else value
         found.append(Estimate(parameter, settled, interval, kind))

@@ -110,8 +110,10 @@ def latency(
         finish(outcome, where)
         return
     outcome = measured("latency", workload, [workload.job(0)], where)
-    click.echo(f"{where.machine}, {where.placement}: {result.counted(outcome.points[0].latency_ns):.1f} ns")
-    console().print(result.stages_table(outcome.points[0]))
+    of_seed = " (seed 1)" if outcome.spreads else ""
+    latency = result.counted(outcome.points[0].latency_ns)
+    click.echo(f"{where.machine}, {where.placement}: {latency:.1f} ns{of_seed}")
+    console().print(result.stages_table(outcome))
     finish(outcome, where)
 
 
@@ -154,7 +156,7 @@ def loaded_latency(
     outcome = measured("loaded-latency", workload, [workload.job(d) for d in delays], where)
     click.echo("\n".join(result.mlc_lines(outcome)))
     if delay is not None:
-        console().print(result.stages_table(outcome.points[0]))
+        console().print(result.stages_table(outcome))
     if drawn.plot_file is not None:
         single = [plot.of(outcome, f"{load.mix} {load.store}")]
         mine = plot.of_document(outcome.document()) if drawn.beside else single

@@ -124,10 +124,15 @@ def _check_keys(file: TomlFile, table: str, found: Mapping[str, Any], valid: Seq
             raise _wrong(file, *where, what, ", ".join(valid))
 
 
+AT_LEAST_ONE = "a list of one value at least"
+
+
 def _values(file: TomlFile, axes: Mapping[str, Any], key: str, default: list[Any]) -> list[Any]:
     values = axes.get(key, default)
     if not isinstance(values, list) or not values:
-        raise _wrong(file, "axes", key, "is no list of values" if key in axes else "is not there", "a list")
+        raise _wrong(
+            file, "axes", key, "is no list of values" if key in axes else "is not there", AT_LEAST_ONE
+        )
     if len(set(map(str, values))) != len(values):
         raise _wrong(file, "axes", key, "has a value twice", "each value once")
     return values
@@ -148,7 +153,9 @@ def _settings(file: TomlFile, axes: Mapping[str, Any]) -> dict[str, list[str]]:
     found = {}
     for key, values in table.items():
         if not isinstance(values, list) or not values or any(isinstance(one, list | dict) for one in values):
-            raise _wrong(file, "axes.set", key, "is no list of values", f'"{key}" = [VALUE, VALUE]')
+            raise _wrong(
+                file, "axes.set", key, "is no list of values", f'"{key}" = [VALUE, VALUE], one at least'
+            )
         found[key] = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
         if len(set(found[key])) != len(values):
             raise _wrong(file, "axes.set", key, "has a value twice", "each value once")
