@@ -22,7 +22,8 @@ FORMATS = {".json": "speedscope", ".txt": "collapsed stacks", ".folded": "collap
     "top",
     help="Say which functions and which data wait for CXL memory.\n\n"
     "RUN is the folder of a run with --profile, or a file of `cxlab replay --profile`. Data are variables, "
-    "or memory by where it was allocated. Lines need debug information (gcc -g) and addr2line. "
+    "or memory by where it was allocated. What only stores wait for is not shown. Lines need debug "
+    "information (gcc -g) and addr2line. "
     "\n\nExample: cxlab top cxlab-runs/mine --export waits.json",
 )
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
@@ -73,7 +74,7 @@ def command(run: Path, node: str | None, rows: int, more: tuple[Path, ...], expo
     console = Console(highlight=False, soft_wrap=True)
     everything = ranking.total(entries)
     console.print(
-        f"waiting for {title}: {everything.lines:,} lines for loads, "
+        f"loads that wait for {title}: {everything.lines:,} lines, "
         f"{figures.seconds(everything.stall_ps / 1e12)} of stalls"
     )
     functions, data = ranking.functions(names, entries), ranking.data(names, entries)
