@@ -33,7 +33,7 @@ class Format(StrEnum):
     SERIES = "cxlab-series 1"
     SLURM = "cxlab-slurm 1"
     STATISTICS = "cxlab-statistics 1"
-    STUDY = "cxlab-study 1"
+    STUDY = "cxlab-study 2"
     SUMMARY = "cxlab-summary 1"
     SWEEP = "cxlab-sweep 1"
     VALIDATION = "cxlab-validation 1"
