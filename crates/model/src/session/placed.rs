@@ -271,6 +271,6 @@ mod tests {
         let ranges = [RANGES[0], AddressRange { start: 16 << 20, length: 1 << 20, node: 1 }];
         let touched = [(1000, Touched { huge: false })].into_iter().collect();
         let error = PageMap::of(&touched, &Policy(vec![(1, 1)]), &ranges).unwrap_err();
-        assert!(error.to_string().contains("too small"));
+        assert!(error.to_string().contains("has no room for pages"));
     }
 }
