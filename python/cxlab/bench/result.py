@@ -56,6 +56,11 @@ class Result:
             documents = [one | miss for one, miss in zip(documents, misses, strict=True)]
         return documents
 
+    @property
+    def of_seed(self) -> str:
+        """Words behind a figure of a point: with several seeds, a point is the first one's."""
+        return " (seed 1)" if self.spreads else ""
+
     def document(self) -> dict[str, Any]:
         """As ``--json`` writes it; bandwidths in 10^6 B/s, latencies in ns, delays in core cycles."""
         placement = self.workload.placement
@@ -106,8 +111,7 @@ def spread_table(result: Result, seeds: int) -> Table:
 def stages_table(result: Result) -> Table:
     """Make a table of a load's time by stage, in the order of its way: of the first point and seed."""
     stages = result.points[0].stages_ns
-    of_seed = " (seed 1)" if result.spreads else ""
-    shown = table(("stage", "mean"), title=f"where a load's time goes{of_seed}")
+    shown = table(("stage", "mean"), title=f"where a load's time goes{result.of_seed}")
     for stage in (name for name, _, _ in model.stages() if name in stages):
         shown.add_row(stage, f"{stages[stage]:.1f} ns")
     total = sum(stages.values())

@@ -110,9 +110,8 @@ def latency(
         finish(outcome, where)
         return
     outcome = measured("latency", workload, [workload.job(0)], where)
-    of_seed = " (seed 1)" if outcome.spreads else ""
     latency = result.counted(outcome.points[0].latency_ns)
-    click.echo(f"{where.machine}, {where.placement}: {latency:.1f} ns{of_seed}")
+    click.echo(f"{where.machine}, {where.placement}: {latency:.1f} ns{outcome.of_seed}")
     console().print(result.stages_table(outcome))
     finish(outcome, where)
 

@@ -124,15 +124,11 @@ def _check_keys(file: TomlFile, table: str, found: Mapping[str, Any], valid: Seq
             raise _wrong(file, *where, what, ", ".join(valid))
 
 
-AT_LEAST_ONE = "a list of one value at least"
-
-
 def _values(file: TomlFile, axes: Mapping[str, Any], key: str, default: list[Any]) -> list[Any]:
     values = axes.get(key, default)
     if not isinstance(values, list) or not values:
-        raise _wrong(
-            file, "axes", key, "is no list of values" if key in axes else "is not there", AT_LEAST_ONE
-        )
+        found = "is no list of values" if key in axes else "is not there"
+        raise _wrong(file, "axes", key, found, "a list of one value at least")
     if len(set(map(str, values))) != len(values):
         raise _wrong(file, "axes", key, "has a value twice", "each value once")
     return values

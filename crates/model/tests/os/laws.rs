@@ -22,6 +22,17 @@ fn sleeping_store(tiering: TieringKind) -> StudySpec {
     }
 }
 
+/// A store that only reads, on less memory than it has pages.
+fn swapping_store() -> StudySpec {
+    let app = store(Distribution::Uniform, Ycsb::C);
+    StudySpec {
+        capacity: std::collections::BTreeMap::from([("dram".into(), 500)]),
+        swap: true,
+        measure: Time::from_ns(10_000_000),
+        ..study(vec![process(app, 2, 600, bind("dram"))])
+    }
+}
+
 #[test]
 fn a_migration_is_4096_bytes_read_and_4096_bytes_written() {
     let (session, interval) = run(&sleeping_store(TieringKind::NumaBalancing));
@@ -86,14 +97,7 @@ fn other_cores_are_interrupted_for_a_demotion_and_lose_that_time() {
 
 #[test]
 fn a_store_that_does_not_fit_reads_from_the_ssd_and_waits_as_long_as_that_takes() {
-    let app = store(Distribution::Uniform, Ycsb::C);
-    let spec = StudySpec {
-        capacity: std::collections::BTreeMap::from([("dram".into(), 500)]),
-        swap: true,
-        measure: Time::from_ns(10_000_000),
-        ..study(vec![process(app, 2, 600, bind("dram"))])
-    };
-    let (session, interval) = run(&spec);
+    let (session, interval) = run(&swapping_store());
     let stats = session.system().os().stats();
     assert!(stats.swap_ins.get() > 10, "{interval:?}");
     // 80 us of the drive at least (os::SSD); few commands at once, so no queue.
@@ -104,14 +108,7 @@ fn a_store_that_does_not_fit_reads_from_the_ssd_and_waits_as_long_as_that_takes(
 #[test]
 fn each_page_that_the_ssd_moves_is_64_lines_on_the_channels() {
     // The store only reads, so nothing else writes to memory.
-    let app = store(Distribution::Uniform, Ycsb::C);
-    let spec = StudySpec {
-        capacity: std::collections::BTreeMap::from([("dram".into(), 500)]),
-        swap: true,
-        measure: Time::from_ns(10_000_000),
-        ..study(vec![process(app, 2, 600, bind("dram"))])
-    };
-    let (session, _) = run(&spec);
+    let (session, _) = run(&swapping_store());
     let stats = session.system().os().stats();
     let columns = |name: &str| -> u64 {
         let channels = session.machine().ports(NodeId(0)).flat_map(|port| port.channels);
