@@ -45,6 +45,12 @@ else:
 
 T = TypeVar("T")
 
+# Threads decode these. One thread builds them, here: msgspec 0.22 can crash where two build a type at once.
+_BENCH_POINT = msgspec.json.Decoder(BenchPoint)
+_INTERVAL = msgspec.json.Decoder(Interval)
+_CAPTION_EXECUTION = msgspec.json.Decoder(CaptionExecution)
+_CAPTION_OUTCOME = msgspec.json.Decoder(CaptionOutcome)
+
 
 def load() -> None:
     """Check that the compiled model is there.
@@ -172,7 +178,7 @@ def replay(job: str) -> str:
 def bench_point(job: BenchJob) -> BenchPoint:
     """Run one point of a bench."""
     with _door():
-        return msgspec.json.decode(_model.bench_point(json.dumps(job)), type=BenchPoint)
+        return _BENCH_POINT.decode(_model.bench_point(json.dumps(job)))
 
 
 def bench_points(jobs: Sequence[BenchJob], advance: Callable[[], None] = lambda: None) -> list[BenchPoint]:
@@ -191,23 +197,23 @@ def bench_points(jobs: Sequence[BenchJob], advance: Callable[[], None] = lambda:
     with _door():
         written = [json.dumps(job) for job in jobs]
         points = _model.bench_points(written, processors(), advance)
-    return [msgspec.json.decode(point, type=BenchPoint) for point in points]
+    return [_BENCH_POINT.decode(point) for point in points]
 
 
 def study(job: StudySpec) -> Interval:
     """Run applications under an operating system."""
     with _door():
-        return msgspec.json.decode(_model.run_study(json.dumps(job)), type=Interval)
+        return _INTERVAL.decode(_model.run_study(json.dumps(job)))
 
 
 def caption(job: CaptionJob, heard: Callable[[CaptionExecution], None]) -> CaptionOutcome:
     """Have Caption steer applications. ``heard`` is called with each execution when it ends."""
 
     def tell(execution: str) -> None:
-        heard(msgspec.json.decode(execution, type=CaptionExecution))
+        heard(_CAPTION_EXECUTION.decode(execution))
 
     with _door():
-        return msgspec.json.decode(_model.run_caption(json.dumps(job), tell), type=CaptionOutcome)
+        return _CAPTION_OUTCOME.decode(_model.run_caption(json.dumps(job), tell))
 
 
 def run_result(document: object) -> RunResult:

@@ -89,7 +89,7 @@ def test_a_program_that_looks_at_the_date_takes_the_same_time(tmp_path: Path) ->
 
 @pytest.mark.parametrize("cpus", ["1", "3"])
 def test_a_guest_that_begins_where_linux_is_up_is_the_one_that_boots(tmp_path: Path, cpus: str) -> None:
-    script = "ls /usr/lib & ls /usr/bin & wait"
+    script = "ls /usr/lib & ls /usr/share & wait"
     runs = []
     for boot in ("saved", "whole"):
         (tmp_path / boot).mkdir()

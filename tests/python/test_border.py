@@ -73,3 +73,35 @@ def test_a_result_without_a_figure_is_refused() -> None:
 def test_a_model_of_another_version_is_said() -> None:
     with pytest.raises(NotBuilt, match=r"MCH001: .* is of another version .*: run `make build`"):
         model.run_result({})
+
+
+DECODES_ITS_FIRST = """
+import sys
+from types import SimpleNamespace
+import msgspec
+from cxlab import model
+from cxlab.error import NotBuilt
+
+built = []
+door = model._model = SimpleNamespace(CxlabError=model._model.CxlabError)
+door.bench_point = door.run_study = lambda _: "{}"
+door.run_caption = lambda _, heard: heard("{}") if calls_of_caption.pop() else "{}"
+calls_of_caption = [False, True]
+calls = [lambda: model.bench_point({}), lambda: model.study({})] + 2 * [lambda: model.caption({}, print)]
+for number, call in enumerate(calls):
+    sys.setprofile(lambda frame, *_: built.append(number) if "msgspec" in frame.f_code.co_filename else None)
+    try:
+        call()
+    except (NotBuilt, msgspec.ValidationError) as refused:
+        sys.setprofile(None)
+        assert "missing required" in str(refused), refused
+print(built)
+"""
+
+
+def test_no_type_is_built_where_threads_decode() -> None:
+    # msgspec 0.22 builds a type where it is decoded first. Two threads that do so at once can crash.
+    done = subprocess.run(
+        [sys.executable, "-c", DECODES_ITS_FIRST], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "[]\n", done.stdout + done.stderr

@@ -192,7 +192,7 @@ def sweep(
     json_file: Path | None,
 ) -> None:
     """Run a static sweep of the share."""
-    shares = [Share(percent) for percent in range(0, 101, step)]
+    shares = [Share(percent) for percent in (*range(0, 100, step), 100)]
     applications = _applications(names, threads, pages)
     warm, measure = _times(applications)
     outcomes = run([Study(applications, share, machine, warm=warm, measure=measure) for share in shares])

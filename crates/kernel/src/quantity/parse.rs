@@ -94,8 +94,18 @@ macro_rules! text_with_unit {
         }
         impl<'de> serde::Deserialize<'de> for $kind {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <std::borrow::Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
+                struct WithUnit;
+                impl serde::de::Visitor<'_> for WithUnit {
+                    type Value = $kind;
+                    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                        let dimension: &super::parse::Dimension = &$dimension;
+                        write!(f, "a {} with its unit, as in `\"{}\"`", dimension.name, dimension.example)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$kind, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(WithUnit)
             }
         }
     };
