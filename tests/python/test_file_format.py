@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,23 @@ def test_a_file_says_its_format_first(tmp_path: Path) -> None:
     assert (tmp_path / "file.json").read_text().startswith('{\n  "format": ')
     write_parquet(tmp_path / "file.parquet", {"time_s": [0.5]}, Format.SERIES)
     assert parquet.read_schema(tmp_path / "file.parquet").metadata[b"format"] == b"cxlab-series 1"
+
+
+WRITES_A_TABLE = """
+import sys
+from pathlib import Path
+from cxlab.file_format import Format
+from cxlab.output import write_parquet
+write_parquet(Path(sys.argv[1]), {"time_s": [0.5, 1], "ipc": [1e-3, 2]}, Format.SERIES)
+print("pandas" in sys.modules)
+"""
+
+
+def test_a_table_is_written_without_pandas_whose_import_takes_longer_than_a_small_run(tmp_path: Path) -> None:
+    file = tmp_path / "file.parquet"
+    command = [sys.executable, "-c", WRITES_A_TABLE, file]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "False\n"
+    assert parquet.read_table(file).to_pydict() == {"time_s": [0.5, 1.0], "ipc": [1e-3, 2.0]}
 
 
 def test_a_file_of_before_formats_is_read_and_another_version_is_named() -> None:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from cxlab.run.errors import QemuMissing, QemuVersion
@@ -96,6 +97,12 @@ def version() -> str:
 
     """
     path = found()
+    return _version_of(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _version_of(path: Path, written_ns: int) -> str:
+    """Ask it once; ``written_ns`` tells another QEMU at the same place."""
     said = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout
     match = re.search(r"version (\d+\.\d+\.\d+)", said)
     if match is None:
