@@ -18,7 +18,7 @@ LATENCY_NS = {"dram": 130.0, "cxl": 284.5}
 @pytest.mark.parametrize("node", ["dram", "cxl"])
 def test_n_chases_at_once_overlap_up_to_the_fill_buffers(programs: Path, tmp_path: Path, node: str) -> None:
     ran = Cxlab(tmp_path, "marker").run(
-        *(str(programs / "streams"), str(256 << 20), "20000", "1", "4", "16", "32"),
+        *(str(programs / "streams"), str(128 << 20), "20000", "1", "4", "16", "32"),
         options=["--membind", node, "--no-prefetch"],
     )
     ns = {int(n): float(took) for n, took in map(str.split, ran.stdout.decode().splitlines())}

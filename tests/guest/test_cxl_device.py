@@ -44,7 +44,9 @@ def found(tree: Any, name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("ways", "bridges", "granularity"), [(1, 1, 256), (2, 1, 1024), (2, 2, 4096), (4, 1, 512), (4, 2, 256)]
+    # Interleaved by the host bridge, by the decoders of the root, and by both.
+    ("ways", "bridges", "granularity"),
+    [(2, 1, 1024), (2, 2, 4096), (4, 2, 256)],
 )
 def test_linux_enumerates_the_devices_and_both_nodes_have_their_latency(
     programs: Path, tmp_path: Path, ways: int, bridges: int, granularity: int

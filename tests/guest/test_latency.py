@@ -65,11 +65,13 @@ def test_plateaus_of_the_caches_and_of_dram(
 @pytest.mark.parametrize(("machine", "expected"), [("8468v-asic", 284.0), ("8468v-fpga", 375.0)])
 def test_a_chase_in_cxl_memory(programs: Path, tmp_path: Path, machine: str, expected: float) -> None:
     """CXL-DMSim, figure 10: CXL-ASIC and CXL-FPGA."""
-    chases = Chases(tmp_path, programs, machine, "cxl", GIB)
-    assert chases.ns[GIB] == pytest.approx((expected, expected), rel=0.03)
+    # More than the LLC has; none of it is cached where the clock starts.
+    size = 256 * MIB
+    chases = Chases(tmp_path, programs, machine, "cxl", size)
+    assert chases.ns[size] == pytest.approx((expected, expected), rel=0.03)
     # Each load waits for the one before it, so the time by rdtsc is the sum of a load's stages.
-    assert sum(chases.node["stages_ns"].values()) == pytest.approx(chases.ns[GIB][1], rel=0.01)
-    assert chases.node["mean_load_latency_ns"] == pytest.approx(chases.ns[GIB][1], rel=0.01)
+    assert sum(chases.node["stages_ns"].values()) == pytest.approx(chases.ns[size][1], rel=0.01)
+    assert chases.node["mean_load_latency_ns"] == pytest.approx(chases.ns[size][1], rel=0.01)
 
 
 def test_pages_of_4_kib_cost_the_walks_that_pages_of_2_mib_save(

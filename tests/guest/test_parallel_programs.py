@@ -45,8 +45,8 @@ def test_its_output_is_the_hosts(folder: Path, script: str) -> None:
     assert ran.summary["time"]["busy_s"] > 1.2 * ran.summary["simulated_seconds"]
 
 
-@pytest.mark.parametrize("cpus", [4, 8])
-def test_every_element_of_a_threaded_stream_is_right(programs: Path, tmp_path: Path, cpus: int) -> None:
+def test_every_element_of_a_threaded_stream_is_right(programs: Path, tmp_path: Path) -> None:
+    cpus = 8
     ran = Cxlab(tmp_path, "marker").run(
         str(programs / "stream_threads"), str(cpus), "10000000", options=["--cpus", str(cpus)]
     )
@@ -55,7 +55,7 @@ def test_every_element_of_a_threaded_stream_is_right(programs: Path, tmp_path: P
     assert ran.summary["time"]["busy_s"] > 0.5 * cpus * ran.summary["simulated_seconds"]
 
 
-@pytest.mark.parametrize("threads", stream_threads.THREADS)
+@pytest.mark.parametrize("threads", [min(stream_threads.THREADS), max(stream_threads.THREADS)])
 def test_threads_of_stream_are_as_fast_as_the_benchs(tmp_path: Path, threads: int) -> None:
     machine = machines.little_llc()
     # The bench begins with full caches. What they keep in the guest is never written back: 2 of 67 MB (3 %).
