@@ -122,12 +122,12 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Cell]])
 
 def write_parquet(path: Path, columns: Mapping[str, Sequence[float]], form: Format) -> None:
     """Write a table of a format as Parquet, whole or not at all. A column's name ends in its unit."""
-    # The import takes a third of a second, and only runs with detail need it.
+    # The import takes a quarter of a second, and only runs with detail need it.
     import pyarrow
     from pyarrow import parquet
 
     def doubles(values: Sequence[float]) -> pyarrow.Array:
-        # Of a list, pyarrow asks pandas whether it is pandas' own. That import takes twice as long again.
+        # Of a list, pyarrow asks pandas whether it is pandas' own. That import takes twice as long.
         buffer = pyarrow.py_buffer(array("d", values))
         return pyarrow.Array.from_buffers(pyarrow.float64(), len(values), [None, buffer])
 
