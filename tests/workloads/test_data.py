@@ -67,7 +67,7 @@ for wrong in (
 
 
 def test_duckdb_gives_tpchs_answers_to_every_query_that_figures_use() -> None:
-    # On this host: the guest of test_tiny has two of them, because in detail each takes ten seconds.
+    # On this host: the guest of test_tiny has two of them: the other four take 20 s there.
     workload = description.load(WORKLOADS / "duckdb-tpch")
     values = workload.values("tiny", [])
     assert values["queries"] == "1,3,6,9,13,18"
