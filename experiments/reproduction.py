@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from cxlab.error import Code, InputError
 from cxlab.file_format import Format
-from cxlab.output import write_json, write_parquet
+from cxlab.output import Cell, write_json, write_parquet
 from msgspec import Struct
 
 from experiments import comparison_plot, score
@@ -61,7 +61,7 @@ class Reproduction:
             path, f"{self.figure.id}: {self.figure.entry.title}", [t for _, t in self.tables()]
         )
 
-    def _columns(self) -> dict[str, list[Any]]:
+    def _columns(self) -> dict[str, Sequence[Cell | None]]:
         rows = [(name, table.title, row) for name, table in self.tables() for row in table.rows]
         return {
             "figure": [self.figure.id for _ in rows],

@@ -120,19 +120,24 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Cell]])
     write_text(path, buffer.getvalue())
 
 
-def write_parquet(path: Path, columns: Mapping[str, Sequence[float]], form: Format) -> None:
-    """Write a table of a format as Parquet, whole or not at all. A column's name ends in its unit."""
+def write_parquet(path: Path, columns: Mapping[str, Sequence[Cell | None]], form: Format) -> None:
+    """Write a table of a format as Parquet, whole or not at all. A column's name ends in its unit.
+
+    A column given as `array("d")` is written without pandas, whose import takes longer than a small run.
+    """
     # The import takes a quarter of a second, and only runs with detail need it.
     import pyarrow
     from pyarrow import parquet
 
-    def doubles(values: Sequence[float]) -> pyarrow.Array:
-        # Of a list, pyarrow asks pandas whether it is pandas' own. That import takes twice as long.
-        buffer = pyarrow.py_buffer(array("d", values))
-        return pyarrow.Array.from_buffers(pyarrow.float64(), len(values), [None, buffer])
+    def column(values: Sequence[Cell | None]) -> pyarrow.Array:
+        if isinstance(values, array):
+            buffers = [None, pyarrow.py_buffer(values)]
+            return pyarrow.Array.from_buffers(pyarrow.float64(), len(values), buffers)
+        # Of a list, pyarrow asks pandas whether it is pandas' own, and imports it.
+        return pyarrow.array(values)
 
     with whole(path) as file:
-        table = pyarrow.table({name: doubles(values) for name, values in columns.items()})
+        table = pyarrow.table({name: column(values) for name, values in columns.items()})
         parquet.write_table(table.replace_schema_metadata({KEY: form.value}), file)
 
 

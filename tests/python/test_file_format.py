@@ -35,10 +35,12 @@ def test_a_file_says_its_format_first(tmp_path: Path) -> None:
 
 WRITES_A_TABLE = """
 import sys
+from array import array
 from pathlib import Path
 from cxlab.file_format import Format
 from cxlab.output import write_parquet
-write_parquet(Path(sys.argv[1]), {"time_s": [0.5, 1], "ipc": [1e-3, 2]}, Format.SERIES)
+columns = {"time_s": array("d", [0.5, 1]), "ipc": array("d", [1e-3, 2])}
+write_parquet(Path(sys.argv[1]), columns, Format.SERIES)
 print("pandas" in sys.modules)
 """
 
@@ -48,6 +50,12 @@ def test_a_table_is_written_without_pandas_whose_import_takes_longer_than_a_smal
     command = [sys.executable, "-c", WRITES_A_TABLE, file]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "False\n"
     assert parquet.read_table(file).to_pydict() == {"time_s": [0.5, 1.0], "ipc": [1e-3, 2.0]}
+
+
+def test_a_table_has_words_and_empty_places(tmp_path: Path) -> None:
+    columns = {"what": ["p99", "share"], "paper": [1.5, None]}
+    write_parquet(tmp_path / "file.parquet", columns, Format.EXPERIMENT)
+    assert parquet.read_table(tmp_path / "file.parquet").to_pydict() == columns
 
 
 def test_a_file_of_before_formats_is_read_and_another_version_is_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -127,7 +128,8 @@ def write_results(
             write_json(path, document, Format.SUMMARY)
     simulated = outcome.simulated
     if simulated is not None and simulated.series is not None:
-        write_parquet(directory.series, simulated.series, Format.SERIES)
+        columns = {name: array("d", values) for name, values in simulated.series.items()}
+        write_parquet(directory.series, columns, Format.SERIES)
     if simulated is not None and simulated.statistics is not None:
         write_json(directory.statistics, model.document(simulated.statistics), Format.STATISTICS)
 
