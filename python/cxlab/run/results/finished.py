@@ -93,6 +93,10 @@ class Replayed:
     placement: str | None
 
 
+# Threads of a notebook read runs. One thread builds these, here: msgspec 0.22 can crash where two do at once.
+_BUILT = [msgspec.json.Decoder(read) for read in (RunResult, Part, _Head, ReplayNames)]
+
+
 def of_replay(file: Path) -> Replayed:
     """Read the file of a replay that this CXLab has just made."""
     document = json.loads(file.read_bytes())
