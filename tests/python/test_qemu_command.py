@@ -38,9 +38,15 @@ def values(command: qemu.Command, option: str) -> list[str]:
     return [after for before, after in pairwise(arguments) if before == option]
 
 
-def test_each_node_has_its_memory_in_a_shared_memfd() -> None:
+def test_each_node_has_its_memory_and_shares_it_with_a_disk_only() -> None:
     assert values(COMMAND, "-m") == ["3584M"]
     assert values(COMMAND, "-object") == [
+        "memory-backend-ram,id=node0,size=2048M",
+        "memory-backend-ram,id=node1,size=1024M",
+        "memory-backend-ram,id=node2,size=512M",
+    ]
+    disk = Ends(device=20, plugin=21, file=22)
+    assert values(replace(COMMAND, disk=disk), "-object") == [
         "memory-backend-memfd,id=node0,size=2048M,share=on",
         "memory-backend-memfd,id=node1,size=1024M,share=on",
         "memory-backend-memfd,id=node2,size=512M,share=on",

@@ -260,7 +260,7 @@ class Command:
             memory = f"node{node.number}"
             arguments += [
                 "-object",
-                _option("memory-backend-memfd", id=memory, size=f"{size // MIB}M", share="on"),
+                self._backend(memory, size),
                 "-numa",
                 _option("node", nodeid=node.number, memdev=memory)
                 + (
@@ -296,6 +296,14 @@ class Command:
                     _option("dist", src=node.number, dst=other.number, val=_distance(worst)),
                 ]
         return arguments
+
+    def _backend(self, name: str, size: int) -> str:
+        """Private memory: it has huge pages, and reading allocates nothing. A disk's is shared."""
+        megabytes = f"{size // MIB}M"
+        if self.disk is None:
+            return _option("memory-backend-ram", id=name, size=megabytes)
+        # vhost-user hands the memory's descriptor to who serves the disk.
+        return _option("memory-backend-memfd", id=name, size=megabytes, share="on")
 
     def _cxl(self) -> list[str]:
         if not self.topology.windows:
