@@ -41,9 +41,9 @@ def values(command: qemu.Command, option: str) -> list[str]:
 def test_each_node_has_its_memory_and_shares_it_with_a_disk_only() -> None:
     assert values(COMMAND, "-m") == ["3584M"]
     assert values(COMMAND, "-object") == [
-        "memory-backend-ram,id=node0,size=2048M",
-        "memory-backend-ram,id=node1,size=1024M",
-        "memory-backend-ram,id=node2,size=512M",
+        "memory-backend-ram,id=node0,size=2048M,reserve=off",
+        "memory-backend-ram,id=node1,size=1024M,reserve=off",
+        "memory-backend-ram,id=node2,size=512M,reserve=off",
     ]
     disk = Ends(device=20, plugin=21, file=22)
     assert values(replace(COMMAND, disk=disk), "-object") == [

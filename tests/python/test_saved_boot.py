@@ -64,21 +64,41 @@ def test_what_linux_sees_is_of_the_state(command: qemu.Command, tmp_path: Path) 
 
 def test_a_large_guest_is_not_read_to_its_end(command: qemu.Command) -> None:
     assert saved_boot.can_save(command)
-    assert saved_boot.can_save(replace(command, node_bytes=(4 << 30, 4 << 30, 0)))
+    assert saved_boot.can_save(replace(command, node_bytes=(32 << 30, 32 << 30, 0)))
     assert not saved_boot.can_save(replace(command, node_bytes=(64 << 30, 64 << 30, 0)))
     assert not saved_boot.can_save(replace(command, disk=Ends(3, 4, 5)))
     assert not saved_boot.can_save(replace(command, plugin=None))
 
 
+def leave_state(folder: Path, number: int, size: int) -> None:
+    """A state that was used after those of smaller numbers."""
+    state = folder / str(number)
+    state.mkdir()
+    (state / STATE).write_bytes(b"x" * size)
+    (state / TIME).write_text("1\n")
+    os.utime(state / TIME, (1000 + number, 1000 + number))
+
+
 def test_states_that_were_used_last_are_kept(tmp_path: Path) -> None:
     for number in range(saved_boot.MOST_KEPT + 3):
-        state = tmp_path / str(number)
-        state.mkdir()
-        (state / TIME).write_text("1\n")
-        os.utime(state / TIME, (1000 + number, 1000 + number))
+        leave_state(tmp_path, number, 1)
     saved_boot.forget_old(tmp_path)
     left = {int(path.name) for path in tmp_path.iterdir()}
     assert left == set(range(3, saved_boot.MOST_KEPT + 3))
+
+
+def test_states_take_no_more_of_the_disk_than_they_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saved_boot, "MOST_BYTES", 3 << 20)
+    for number in range(5):
+        leave_state(tmp_path, number, 1 << 20)
+    saved_boot.forget_old(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "3", "4"]
+    # The newest one stays, though it alone is larger than all may be.
+    leave_state(tmp_path, 5, 4 << 20)
+    saved_boot.forget_old(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["5"]
 
 
 def test_a_monitor_reads_whole_lines_and_hears_refusals() -> None:

@@ -27,7 +27,7 @@ from cxlab.run.host.jail import Confinement
 from cxlab.run.host.ports import ControlPort, OutputStream
 from cxlab.run.host.progress import PERIOD, Progress
 from cxlab.run.host.qmp import Refused
-from cxlab.run.host.saver import CONSOLE, TIME, Saver, refuse_without_memory
+from cxlab.run.host.saver import CONSOLE, TIME, Saver
 from cxlab.run.interruption import Interruption
 from cxlab.run.request import Request
 from cxlab.run.results.summary import cxlab_version
@@ -71,16 +71,16 @@ def versions_of(request: Request) -> dict[str, str]:
 
 
 def refuse_large(request: Request) -> None:
-    """To save a state all of the guest's memory is read.
+    """To save a state QEMU looks at each page of the guest's memory.
 
     Raises:
         CheckpointRefused: that is too much.
 
     """
-    most = saved_boot.MOST_MEMORY
-    if sum(request.node_bytes) > most:
+    most, has = saved_boot.MOST_MEMORY, sum(request.node_bytes)
+    if has > most:
         raise CheckpointRefused(
-            f"a checkpoint reads all of the guest's memory: {sum(request.node_bytes) / (1 << 30):.0f} GiB; "
+            f"a checkpoint looks at each page of the guest's memory: {has / (1 << 30):.0f} GiB; "
             f"valid: {most >> 30} GiB at most. Give smaller nodes: --memory dram=4G,cxl=4G"
         )
 
@@ -120,7 +120,6 @@ def _fill(
     interruption: Interruption,
     progress: Progress,
 ) -> None:
-    refuse_without_memory(command)
     _remove_leftovers(folder)
     with ExitStack() as resources:
         saver = Saver(

@@ -301,7 +301,8 @@ class Command:
         """Private memory: it has huge pages, and reading allocates nothing. A disk's is shared."""
         megabytes = f"{size // MIB}M"
         if self.disk is None:
-            return _option("memory-backend-ram", id=name, size=megabytes)
+            # Nodes may be larger than the host's memory: Linux grants that to who reserves none.
+            return _option("memory-backend-ram", id=name, size=megabytes, reserve="off")
         # vhost-user hands the memory's descriptor to who serves the disk.
         return _option("memory-backend-memfd", id=name, size=megabytes, share="on")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from cxlab import model
-from cxlab.run.host import host_memory, memory_file, qemu
+from cxlab.run.host import memory_file, qemu
 from cxlab.run.host.jail import Confinement
 from cxlab.run.host.ports import LifePipe, Ports
 from cxlab.run.host.process import Process
@@ -32,20 +32,6 @@ GIB = 1024 * MIB
 BESIDE_MEMORY = 1 << 30
 #: Where it stands still: Linux is up, or the program is at its checkpoint (crates/qemu-plugin/src/boot.rs).
 Until = Literal["save", "checkpoint"]
-
-
-def refuse_without_memory(command: qemu.Command) -> None:
-    """To save a state QEMU reads all of the guest's memory, and what is read of it is allocated.
-
-    Raises:
-        Refused: this host has too little left.
-
-    """
-    wanted, left = sum(command.node_bytes), host_memory.HostMemory().available_bytes()
-    if left is not None and left < wanted + host_memory.RESERVE_BYTES:
-        raise Refused(
-            f"that takes {wanted / GIB:.1f} GiB of this host's memory, and {left / GIB:.1f} GiB are left"
-        )
 
 
 def _until_it_stands(plugin: qemu.Plugin, until: Until, ring: int, model_lives: LifePipe) -> qemu.Plugin:

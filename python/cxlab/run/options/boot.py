@@ -11,7 +11,7 @@ OPTION: Option[str] = Option(
     "--boot",
     "Where the guest begins. `saved`: from a Linux that is up, which the first run on this machine saved. "
     "`whole`: from the kernel's first instruction, as always with --cxl device, --swap, --disk or more than "
-    "8 GiB of memory.",
+    "64 GiB of memory.",
     {"type": click.Choice([SAVED, WHOLE]), "default": SAVED, "show_default": True},
     lambda value, _: Effect(config={"boot": value}),
 )
