@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import click
@@ -44,6 +45,24 @@ def test_redis_loses_throughput_in_proportion_to_its_share_of_cxl_memory() -> No
     # MICRO'23 figure 9b; the share of misses in a request is not fitted: within 10 points (MIS-12).
     assert changes == pytest.approx([-8, -15, -22, -30], abs=10)
     assert changes == sorted(changes, reverse=True)
+
+
+def test_applications_of_unlike_units_are_compared_each_to_its_own_best() -> None:
+    """A sum would be that of lines alone: a hundred million a second beside some ten thousand requests."""
+    arguments = "sweep --app streaming,store-c-zipfian --step 50 --warm 10us --measure 100us"
+    done = CliRunner().invoke(command, arguments.split())
+    assert done.exit_code == 0, done.output
+    assert "streaming [lines/s]" in done.stdout and "store-c-zipfian [requests/s]" in done.stdout
+    cells = [re.split(" *│ *", line)[1:-1] for line in done.stdout.splitlines() if line.startswith("│")]
+    lines, requests, shown = ([float(re.sub("[,%]", "", row[at])) for row in cells] for at in (1, 2, 3))
+    mean = [
+        50 * (line / max(lines) + request / max(requests))
+        for line, request in zip(lines, requests, strict=True)
+    ]
+    assert shown == pytest.approx(mean, abs=0.1)
+    # Ten requests or fewer in 100 us: no figure.
+    assert "store-c-zipfian" in done.stderr and "Give a longer --measure" in done.stderr
+    assert "streaming:" not in done.stderr
 
 
 def test_tpp_makes_a_static_quarter_slower_by_what_it_moves() -> None:

@@ -25,11 +25,13 @@ from cxlab.error import Code, InputError
 from cxlab.file_format import Format
 from cxlab.output import console, table, write_json
 from cxlab.place.request import APPLICATIONS, TIERINGS, TWO_CHANNELS, Application, Share, Study
-from cxlab.place.study import CaptionSettings, Outcome, caption, run
+from cxlab.place.study import CaptionSettings, Outcome, caption, of_the_best, run
 
 #: Warm-up and measurement: stores answer some 100,000 requests a second, of the others every line counts.
 STORE_TIMES = ("1 ms", "20 ms")
 TIMES = ("30 us", "100 us")
+#: Of so many random events the count is known to 10 % (one standard deviation of Poisson's law).
+FEW = 100
 #: How the model reads a time.
 TIME = re.compile(r"[0-9]+(\.[0-9]+)? ?(ps|ns|us|ms|s)")
 app_option = click.option(
@@ -63,6 +65,14 @@ def command() -> None:
     """The group."""
 
 
+warm_option = click.option(
+    "--warm", metavar="TIME", help="Simulated time before anything is counted.  Example: '1 ms'"
+)
+measure_option = click.option(
+    "--measure", metavar="TIME", help="Simulated time that is counted.  Example: '20 ms'"
+)
+
+
 def _applications(names: str, threads: int | None, pages: int | None) -> list[Application]:
     return [Application.of(name.strip(), threads, pages) for name in names.split(",")]
 
@@ -75,8 +85,18 @@ def _time(option: str, text: str) -> str:
     return text
 
 
-def _times(applications: Sequence[Application]) -> tuple[str, str]:
-    return STORE_TIMES if all(application.is_store for application in applications) else TIMES
+def _times(applications: Sequence[Application], warm: str | None, measure: str | None) -> tuple[str, str]:
+    usual = STORE_TIMES if all(application.is_store for application in applications) else TIMES
+    return _time("--warm", warm or usual[0]), _time("--measure", measure or usual[1])
+
+
+def _say_few(names: str, outcomes: Sequence[Outcome]) -> None:
+    """Say of which applications too little work was counted to compare it."""
+    for name, *processes in zip(names.split(","), *(o.interval.processes for o in outcomes), strict=True):
+        least = min(process.work for process in processes)
+        if least < FEW:
+            counted = f"{least:,} {processes[0].unit} were counted, and fewer than {FEW} say little"
+            click.echo(f"cxlab: {name}: {counted}. Give a longer --measure", err=True)
 
 
 @command.command(
@@ -110,8 +130,8 @@ def _times(applications: Sequence[Application]) -> tuple[str, str]:
     help="Requests per second to each thread of a store.  [default: as many as it can answer]  Example: "
     "50000",
 )
-@click.option("--warm", metavar="TIME", help="Simulated time before anything is counted.  Example: '1 ms'")
-@click.option("--measure", metavar="TIME", help="Simulated time that is counted.  Example: '20 ms'")
+@warm_option
+@measure_option
 @json_option
 def run_one(
     names: str,
@@ -138,10 +158,10 @@ def run_one(
     if swap and (share or tiering != "none"):
         found = "an SSD stands in the place of CXL memory, so no page is placed or moved there"
         raise InputError(Code.STUDY, "--swap", found, "--swap without --share and --tiering")
-    usual = _times(applications)
-    times = (_time("--warm", warm or usual[0]), _time("--measure", measure or usual[1]))
+    times = _times(applications, warm, measure)
     [outcome] = run([Study(applications, Share(share), machine, tiering, fast_frames, swap, *times)])
     _show(names.split(","), outcome)
+    _say_few(names, [outcome])
     if json_file is not None:
         write_json(json_file, model.document(outcome.interval), Format.STUDY)
 
@@ -180,6 +200,8 @@ def _show(names: Sequence[str], outcome: Outcome) -> None:
 @click.option(
     "--step", default=10, show_default=True, type=click.IntRange(1, 50), help="Step of the share, in percent."
 )
+@warm_option
+@measure_option
 @plot_option
 @json_option
 def sweep(
@@ -188,25 +210,29 @@ def sweep(
     pages: int | None,
     machine: str,
     step: int,
+    warm: str | None,
+    measure: str | None,
     plot_file: Path | None,
     json_file: Path | None,
 ) -> None:
     """Run a static sweep of the share."""
     shares = [Share(percent) for percent in (*range(0, 100, step), 100)]
     applications = _applications(names, threads, pages)
-    warm, measure = _times(applications)
-    outcomes = run([Study(applications, share, machine, warm=warm, measure=measure) for share in shares])
-    best = max(outcome.work for outcome in outcomes)
-    shown = table(("on CXL", "work of all [1/s]", "of the best"))
-    for share, outcome in zip(shares, outcomes, strict=True):
-        shown.add_row(f"{share.percent} %", f"{outcome.work:,.0f}", f"{outcome.work / best:.1%}")
+    before, counted = _times(applications, warm, measure)
+    outcomes = run([Study(applications, share, machine, warm=before, measure=counted) for share in shares])
+    ratios = of_the_best(outcomes)
+    units = [process.unit for process in outcomes[0].interval.processes]
+    works = [f"{name} [{unit}/s]" for name, unit in zip(names.split(","), units, strict=True)]
+    compared = "of the best" if len(works) == 1 else "mean of each one's best"
+    shown = table(("on CXL", *works, compared))
+    for share, outcome, ratio in zip(shares, outcomes, ratios, strict=True):
+        shown.add_row(f"{share.percent} %", *(f"{work:,.0f}" for work in outcome.works), f"{ratio:.1%}")
     console().print(shown)
+    _say_few(names, outcomes)
     if plot_file is not None:
-        points = [
-            (share.percent, outcome.work / best) for share, outcome in zip(shares, outcomes, strict=True)
-        ]
+        points = [(share.percent, ratio) for share, ratio in zip(shares, ratios, strict=True)]
         curve = figure.Line(names, points)
-        figure.lines(plot_file, f"{names}: static shares", "on CXL [%]", "of the best", [curve])
+        figure.lines(plot_file, f"{names}: static shares", "on CXL [%]", compared, [curve])
     if json_file is not None:
         write_json(
             json_file,
@@ -284,7 +310,7 @@ def steer(
     sample = "2 ms" if all(app.is_store for app in applications) else "12 us"
     settings = CaptionSettings(mode, start, climbed, executions, sample=sample)
     study = Study(applications, Share(start), machine, warm="60 us")
-    warm, measure = _times(applications)
+    warm, measure = _times(applications, None, None)
     [alone] = run([Study(applications, Share(0), machine, warm=warm, measure=measure)])
     seen: list[CaptionExecution] = []
     with contextlib.nullcontext() if log_file is None else log_file.open("w") as log:

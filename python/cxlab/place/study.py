@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean
 
 import msgspec
 from msgspec import Struct
@@ -77,6 +78,18 @@ class Outcome:
     def migrated_mb_s(self) -> float:
         """Bytes that migrations read and wrote [10^6 B/s]."""
         return self.count("copied_lines") * 128 / self.interval.simulated_us
+
+
+def of_the_best(outcomes: Sequence[Outcome]) -> list[float]:
+    """Each placement's work over the best one's; of several applications, the mean of each one's ratio.
+
+    Works have units of their own, and a sum of them would follow the application with the largest number.
+    """
+    best = [max(works) for works in zip(*(outcome.works for outcome in outcomes), strict=True)]
+    return [
+        fmean(work / most if most else 0.0 for work, most in zip(outcome.works, best, strict=True))
+        for outcome in outcomes
+    ]
 
 
 @dataclass(frozen=True)
