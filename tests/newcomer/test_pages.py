@@ -29,6 +29,8 @@ ELSEWHERE = {
     "cxlab completion bash >": "writes to the user's home: tests/python/test_help.py",
     "cxlab doctor --fix": "may download: scripts/check_wheel, in bare roots",
     "cxlab run --cxl device --tiering": "needs 4 GB: tests/guest/test_memory_management.py, with less",
+    "cxlab run --detail off --cxl device --memory": "boots: tests/guest/test_persistent.py",
+    "cxlab run --disk 4G": "boots: tests/guest/test_disk.py, with less",
     "cxlab run --from-output": "tests/guest/test_bounds.py, with its figures",
     "cxlab run --from-symbol": "tests/guest/test_bounds.py, with its figures",
     "cxlab run --membind cxl -- ./program": "job 1 of tests/newcomer, with another program",
