@@ -50,7 +50,7 @@ def test_redis_loses_throughput_in_proportion_to_its_share_of_cxl_memory() -> No
 def test_applications_of_unlike_units_are_compared_each_to_its_own_best() -> None:
     """A sum would be that of lines alone: a hundred million a second beside some ten thousand requests."""
     arguments = "sweep --app streaming,store-c-zipfian --step 50 --warm 10us --measure 100us"
-    done = CliRunner().invoke(command, arguments.split())
+    done = CliRunner().invoke(command, arguments.split(), env={"COLUMNS": "120"})
     assert done.exit_code == 0, done.output
     assert "streaming [lines/s]" in done.stdout and "store-c-zipfian [requests/s]" in done.stdout
     cells = [re.split(" *│ *", line)[1:-1] for line in done.stdout.splitlines() if line.startswith("│")]

@@ -95,7 +95,7 @@ def _say_few(names: str, outcomes: Sequence[Outcome]) -> None:
     for name, *processes in zip(names.split(","), *(o.interval.processes for o in outcomes), strict=True):
         least = min(process.work for process in processes)
         if least < FEW:
-            counted = f"{least:,} {processes[0].unit} were counted, and fewer than {FEW} say little"
+            counted = f"{processes[0].unit} counted: {least:,}, and fewer than {FEW} say little"
             click.echo(f"cxlab: {name}: {counted}. Give a longer --measure", err=True)
 
 
