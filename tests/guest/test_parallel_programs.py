@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines[first], lines[second] = lines[second], lines[first]
     (folder / "numbers").write_text("\n".join(lines) + "\n")
     words = [bytes(draw.choices(b"abcdefghij", k=draw.randrange(2, 9))) for _ in range(500)]
-    (folder / "text").write_bytes(b" ".join(draw.choices(words, k=24_000)))
+    (folder / "text").write_bytes(b" ".join(draw.choices(words, k=45_000)))
     return folder
 
 
@@ -38,15 +38,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SAMPLE = ["--sample", "detail=20us,warm=20us,every=400us"]
 
 
-@pytest.mark.parametrize(("script", "sampled"), [(SORT, SAMPLE), (XZ, [])], ids=["sort, sampled", "xz"])
-def test_its_output_is_the_hosts(folder: Path, script: str, sampled: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("script", "sampled", "at_once"), [(SORT, SAMPLE, 1.05), (XZ, [], 1.2)], ids=["sort, sampled", "xz"]
+)
+def test_its_output_is_the_hosts(folder: Path, script: str, sampled: list[str], at_once: float) -> None:
     command = script.format(cpus=4)
     host = subprocess.run(["sh", "-c", command], cwd=folder, check=True, capture_output=True).stdout
     ran = Cxlab(folder, "all").sh(command, options=["--cpus", "4", *sampled])
     assert (ran.status, ran.stdout) == (0, host)
     assert ran.summary["cpus"] == 4
-    # More than one of them worked: what all did fills more than the time that passed.
-    assert ran.summary["time"]["busy_s"] > 1.05 * ran.summary["simulated_seconds"], ran.summary["time"]
+    # More than one of them worked: what all did fills more than the time that passed. A sampled run
+    # estimates both from its windows.
+    assert ran.summary["time"]["busy_s"] > at_once * ran.summary["simulated_seconds"], ran.summary["time"]
 
 
 def test_every_element_of_a_threaded_stream_is_right(programs: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from cxlab.run.errors import QemuVersion
 from cxlab.run.guest import artefacts
-from cxlab.run.host import qemu
+from cxlab.run.host import installed_qemu
 
 SOURCE = Path(__file__).parents[2] / "crates/qemu-plugin/src"
 KNOWN = "CXLab knows qemu-system-x86_64 10.0 and 11.1"
@@ -96,7 +96,7 @@ def only_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
     """Make PATH a folder with nothing in it but a QEMU, a script that prints the version given."""
 
     def become(version: str) -> None:
-        other = tmp_path / qemu.PROGRAM
+        other = tmp_path / installed_qemu.PROGRAM
         other.write_text(f"#!/bin/sh\necho QEMU emulator version {version}\n")
         other.chmod(0o755)
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -107,7 +107,7 @@ def only_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
 def test_the_command_refuses_another_qemu_before_it_starts(only_qemu: Callable[[str], None]) -> None:
     only_qemu("7.2.19")
     with pytest.raises(QemuVersion, match=r"QEMU 7\.2\.19 was found, 10\.0\.x or 11\.1\.x is wanted"):
-        qemu.check_version()
+        installed_qemu.check_version()
 
 
 @pytest.mark.parametrize("version", INTERFACES)
@@ -115,4 +115,4 @@ def test_the_command_takes_each_series_that_the_plugin_knows(
     version: str, only_qemu: Callable[[str], None]
 ) -> None:
     only_qemu(version)
-    assert qemu.check_version() == version
+    assert installed_qemu.check_version() == version

@@ -14,7 +14,7 @@ from cxlab import model, output
 from cxlab.error import HostRefuses, MachineError
 from cxlab.run.errors import NoJail
 from cxlab.run.guest import artefacts, kernel_image
-from cxlab.run.host import jail, landlock, qemu
+from cxlab.run.host import installed_qemu, jail, landlock
 from cxlab.run.options.confinement import Mode
 
 FIX = "cxlab doctor --fix"
@@ -81,7 +81,7 @@ REQUIREMENTS: dict[str, Callable[[], str]] = {
     "system": _system,
     # pip installs the package for no older one.
     "Python 3.11": platform.python_version,
-    f"QEMU {qemu.WANTED}": qemu.check_version,
+    f"QEMU {installed_qemu.WANTED}": installed_qemu.check_version,
     "SeaBIOS": _bios,
     "jail of QEMU and model": _jail,
     f"guest kernel {kernel_image.SERIES}": _kernel,

@@ -24,7 +24,7 @@ from cxlab.run.errors import BadRequest, KeepFailed, ModelError
 from cxlab.run.guest import artefacts, initramfs, kernel_image
 from cxlab.run.guest.checkpoint import Checkpoint
 from cxlab.run.guest.protocol import Identity, Program
-from cxlab.run.host import checkpointing, host_memory, jail, qemu, supervisor
+from cxlab.run.host import checkpointing, host_memory, installed_qemu, jail, supervisor
 from cxlab.run.host.jail import Confinement
 from cxlab.run.host.keep import Keep
 from cxlab.run.host.progress import Goal, Progress
@@ -216,7 +216,7 @@ def prepare(given: Given, asked: Asked) -> tuple[Request, str]:
     effect = table.effect(given, Context(machine, topology, executed))
     on_drive = disk.content(given, machine)
     timeout_seconds = timeout.seconds(given)
-    qemu_version = qemu.check_version()
+    qemu_version = installed_qemu.check_version()
     if given[detail.DETAIL] != detail.OFF:
         artefacts.built(artefacts.QEMU_PLUGIN)
     init = artefacts.built(artefacts.GUEST_INIT)

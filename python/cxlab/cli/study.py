@@ -52,6 +52,12 @@ pages_option = click.option(
     type=click.IntRange(16, 1 << 22),
     help="Number of 4 KiB pages per application.  Example: 65536",
 )
+warm_option = click.option(
+    "--warm", metavar="TIME", help="Simulated time before anything is counted.  Example: '1 ms'"
+)
+measure_option = click.option(
+    "--measure", metavar="TIME", help="Simulated time that is counted.  Example: '20 ms'"
+)
 on_machine = machine_option(TWO_CHANNELS)
 
 
@@ -63,14 +69,6 @@ on_machine = machine_option(TWO_CHANNELS)
 )
 def command() -> None:
     """The group."""
-
-
-warm_option = click.option(
-    "--warm", metavar="TIME", help="Simulated time before anything is counted.  Example: '1 ms'"
-)
-measure_option = click.option(
-    "--measure", metavar="TIME", help="Simulated time that is counted.  Example: '20 ms'"
-)
 
 
 def _applications(names: str, threads: int | None, pages: int | None) -> list[Application]:

@@ -9,6 +9,8 @@ from cxlab.run.errors import BadRequest
 #: Binary multiples, as QEMU, the kernel and numactl read them.
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 MIB = UNITS["M"]
+#: What st_blocks counts in [bytes].
+BLOCKS_OF_STAT = 512
 #: Linux 6.12 and its init need about this much on node 0 to boot with the tree mounted.
 LEAST_BOOT_NODE_BYTES = 256 * MIB
 

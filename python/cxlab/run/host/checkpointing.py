@@ -22,7 +22,7 @@ from cxlab.run.errors import BadMessage, CheckpointRefused, GuestInitFailed, Out
 from cxlab.run.guest import artefacts, cache, checkpoint
 from cxlab.run.guest import protocol as guest
 from cxlab.run.guest.checkpoint import Checkpoint
-from cxlab.run.host import qemu, saved_boot
+from cxlab.run.host import installed_qemu, qemu, saved_boot
 from cxlab.run.host.jail import Confinement
 from cxlab.run.host.ports import ControlPort, OutputStream
 from cxlab.run.host.progress import PERIOD, Progress
@@ -49,8 +49,8 @@ def command_of(request: Request) -> qemu.Command:
         run=nowhere,
         ports=dict.fromkeys(qemu.PORTS, 0),
         console=nowhere,
-        program=qemu.found(),
-        version=qemu.version(),
+        program=installed_qemu.found(),
+        version=installed_qemu.version(),
         plugin=qemu.Plugin(path=plugin, ring=0, model=0, detail="off", idle="jump"),
         processor=request.effect.processor,
     )
@@ -58,13 +58,13 @@ def command_of(request: Request) -> qemu.Command:
 
 def versions_of(request: Request) -> dict[str, str]:
     """Return the versions that a checkpoint and a run from it share, by their names in messages."""
-    program = qemu.found()
+    program = installed_qemu.found()
     plugin = hashlib.sha256(artefacts.built(artefacts.QEMU_PLUGIN).read_bytes()).hexdigest()
     state = program.stat()
     return {
         "CXLab": cxlab_version(),
         "the kernel": request.kernel.name,
-        "QEMU": f"{qemu.version()} ({program}, {state.st_size} B, {state.st_mtime_ns})",
+        "QEMU": f"{installed_qemu.version()} ({program}, {state.st_size} B, {state.st_mtime_ns})",
         "the guest's init": request.initramfs.parent.name,
         "the plugin": plugin[:32],
     }

@@ -25,6 +25,7 @@ from cxlab.run.host import (
     checkpointing,
     disk,
     early_end,
+    installed_qemu,
     memory_file,
     model_job,
     persistent,
@@ -99,7 +100,7 @@ class Processes:
         plugin = self._prepare_ring(room, init)
         ends = {name: end.fileno() for name, end in self.ports.qemu.items()}
         request = self.request
-        program = qemu.found()
+        program = installed_qemu.found()
         command = qemu.Command(
             machine=request.machine,
             node_bytes=request.node_bytes,
@@ -110,7 +111,7 @@ class Processes:
             ports=ends,
             console=room.writes(self.directory.console),
             program=room.reads(program),
-            version=qemu.version(),
+            version=installed_qemu.version(),
             share=room.share(),
             keep=None if request.keep is None else room.writes(request.keep),
             plugin=plugin,

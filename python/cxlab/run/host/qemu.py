@@ -1,40 +1,26 @@
 """The QEMU command line: a q35 machine of several nodes and 1 to 64 vCPUs, no KVM, booting the guest's init.
 
-What it does not have: a network, a disk, a display. Source of the recipe: QEMU 10.0's documentation (numa,
+What it does not have: a network, a display. Source of the recipe: QEMU 10.0's documentation (numa,
 hmat-lb, fsdev, virtserialport), and measurements that the tests repeat.
 """
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
-from cxlab.run.errors import QemuMissing, QemuVersion
 from cxlab.run.guest import protocol as guest
 from cxlab.run.host import cpuid
 from cxlab.run.host.disk import Ends
+from cxlab.run.host.installed_qemu import PROGRAM
 from cxlab.run.host.process import Limits
 from cxlab.run.machine import Machine
 from cxlab.run.size import MIB
 from cxlab.run.topology import Topology
 
-PROGRAM = "qemu-system-x86_64"
 #: Of the HMAT's bandwidths (ACPI 6.5, table 5.149).
 LARGEST_ENTRY = 65534
-#: The plugin replaces parts of the accelerator's table of functions. It knows where they are in these series:
-#: crates/qemu-plugin/src/series.rs.
-KNOWN = ("10.0", "11.1")
-WANTED = " or ".join(f"{series}.x" for series in KNOWN)
-HOW_TO_GET = (
-    "Debian 13 has it: sudo apt-get install qemu-system-x86. Debian 12 has it in bookworm-backports: "
-    "sudo apt-get install -t bookworm-backports qemu-system-x86"
-)
-
 #: QEMU's own address space: VmPeak was 1.3 GiB beside the guest's memory, 1 GiB of it for translated code. A
 #: bound against a QEMU that takes without end, far above that [bytes].
 OWN_BYTES = 16 << 30
@@ -74,56 +60,6 @@ KERNEL_ARGUMENTS = (
     # Placement is what the options say, until they say otherwise.
     "numa_balancing=disable",
 )
-
-
-def found() -> Path:
-    """The QEMU on PATH.
-
-    Raises:
-        QemuMissing: there is none.
-
-    """
-    path = shutil.which(PROGRAM)
-    if path is None:
-        raise QemuMissing(f"{PROGRAM} is not on PATH; wanted: QEMU {WANTED}. {HOW_TO_GET}")
-    return Path(path).resolve()
-
-
-def version() -> str:
-    """The version of the QEMU on PATH.
-
-    Raises:
-        QemuMissing: there is none.
-
-    """
-    path = found()
-    return _version_of(path, path.stat().st_mtime_ns)
-
-
-@cache
-def _version_of(path: Path, written_ns: int) -> str:
-    """Ask it once; ``written_ns`` tells another QEMU at the same place."""
-    said = subprocess.run([path, "--version"], check=False, capture_output=True, text=True).stdout
-    match = re.search(r"version (\d+\.\d+\.\d+)", said)
-    if match is None:
-        raise QemuVersion(
-            f"{path} does not tell its version: {said.strip()!r}; wanted: QEMU {WANTED}. {HOW_TO_GET}"
-        )
-    return match[1]
-
-
-def check_version() -> str:
-    """The version, which is one that CXLab works with.
-
-    Raises:
-        QemuMissing: there is no QEMU.
-        QemuVersion: its series is not known.
-
-    """
-    here = version()
-    if here.rpartition(".")[0] not in KNOWN:
-        raise QemuVersion(f"QEMU {here} was found, {WANTED} is wanted. {HOW_TO_GET}")
-    return here
 
 
 def port_number(name: str) -> int:

@@ -31,6 +31,7 @@ from cxlab.run.host.progress import PERIOD
 from cxlab.run.host.qmp import Refused
 from cxlab.run.host.saver import CONSOLE, STATE, TIME, Saver
 from cxlab.run.interruption import Interruption
+from cxlab.run.size import BLOCKS_OF_STAT
 
 FOLDER = "boot"
 #: Each takes about as much of the disk as Linux of memory; those unused longest go.
@@ -206,6 +207,6 @@ def forget_old(folder: Path) -> None:
 
 def _bytes_on_disk(entry: Path) -> int:
     try:
-        return (entry / STATE).stat().st_blocks * 512
+        return (entry / STATE).stat().st_blocks * BLOCKS_OF_STAT
     except FileNotFoundError:
         return 0

@@ -24,10 +24,8 @@ from cxlab.run.host.jail import Confinement
 from cxlab.run.host.ports import LifePipe, Ports
 from cxlab.run.host.process import Process
 from cxlab.run.host.qmp import Monitor, Refused
-from cxlab.run.size import MIB
 
 STATE, TIME, CONSOLE = "state", "time", "console"
-GIB = 1024 * MIB
 #: Behind the memory in the file: what devices save, and which pages there are [bytes].
 BESIDE_MEMORY = 1 << 30
 #: Where it stands still: Linux is up, or the program is at its checkpoint (crates/qemu-plugin/src/boot.rs).

@@ -11,12 +11,10 @@ import click
 from cxlab.run.errors import BadRequest
 from cxlab.run.machine import Machine
 from cxlab.run.options.option import Given, Option
-from cxlab.run.size import MIB, format_bytes, parse_bytes
+from cxlab.run.size import BLOCKS_OF_STAT, MIB, format_bytes, parse_bytes
 
 #: What the guest mounts or makes itself, and the host's own below which a mount would hide what Linux needs.
 RESERVED = ("/", "/dev", "/proc", "/run", "/sys")
-#: What st_blocks counts in [bytes].
-BLOCKS_OF_STAT = 512
 #: ext4 with a journal: mke2fs makes none that is smaller [bytes].
 LEAST_FILES = 16 * MIB
 
