@@ -46,19 +46,24 @@ def inside(figure: float, interval: list[float]) -> bool:
     return interval[0] <= figure <= interval[1]
 
 
+#: Hundreds of windows, and a fifth of the program in them. Of 43 windows of 5,000 instructions, 14 in 36
+#: intervals of time left full detail out: none had seen the slowest stretches (DEVIATIONS, SMP-3).
+OFTEN = ["--sample", "detail=5k,warm=5k,every=25k"]
+
+
 def test_intervals_cover_the_figures_of_full_detail(full: Ran, folder: Path) -> None:
     """Chance alone leaves 5 of 6 or more in 97 % of cases, 4 or more in 99.8 % (binomial, 0.95)."""
     covered = {"simulated_seconds": 0, "ipc": 0}
     for seed in range(SEEDS):
         file = folder / "sampled.json"
-        done = replay(str(folder / "trace"), *SAMPLE, "--sample-seed", str(seed), "--json", str(file))
+        done = replay(str(folder / "trace"), *OFTEN, "--sample-seed", str(seed), "--json", str(file))
         assert done.returncode == 0, done.stderr
         sampled: dict[str, Any] = json.loads(file.read_bytes())
         intervals = sampled["sampling"]["intervals"]
         # A block that a fault cuts short is counted whole.
         for mode, count in full.summary["instructions"].items():
             assert sampled["instructions"][mode] == pytest.approx(count, rel=0.01)
-        assert sampled["sampling"]["warmed_instructions"] > 0.8 * sum(full.summary["instructions"].values())
+        assert sampled["sampling"]["warmed_instructions"] > 0.55 * sum(full.summary["instructions"].values())
         # The model's shares are those that a comparison makes of the same parts.
         found = parts.parts(model.run_result(sampled))
         for part, seconds in found.items():
@@ -203,6 +208,24 @@ def test_a_recording_of_several_processors_is_not_sampled(
     done = replay(str(folder / crew[1][1] / "trace"), *SAMPLE)
     assert done.returncode != 0
     assert "cannot be sampled, one of one vCPU can" in done.stderr
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_a_recorded_region_can_be_sampled(programs: Path, folder: Path, seed: str) -> None:
+    """Its recording begins with the markers of the program and of the region, in whatever phase that is."""
+    trace = folder / "region"
+    if not trace.exists():
+        program = [str(programs / "qsort"), "filled", "3000"]
+        options = ["--from-output", "filled", "--record", str(trace)]
+        assert Cxlab(folder, "all").run(*program, options=options).status == 0
+    file = folder / "region.json"
+    options = ["--sample", "detail=1k,warm=1k,every=20k", "--sample-seed", seed, "--json", str(file)]
+    done = replay(str(trace), *options)
+    assert done.returncode == 0, done.stderr
+    sampled: dict[str, Any] = json.loads(file.read_bytes())
+    # The region alone has windows: some 40 of a million instructions.
+    every = sum(sampled["instructions"].values()) / sampled["sampling"]["windows"]
+    assert every == pytest.approx(20_000, rel=0.1)
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,8 @@ pub enum Record {
     /// No vCPU had anything to do until this model time `[ps]`, or until the drive had done one more request than so many.
     Rest { until_ps: u64, done: u32 },
     /// A device served a request; the vCPU's time stood still meanwhile and goes on after this long `[ps]`.
-    /// `alone`: all other vCPUs wait for an interrupt when it begins
-    Device { service_ps: u64, alone: bool },
+    /// If all other vCPUs wait, for an interrupt or in a loop around a PAUSE: how many of them for an interrupt.
+    Device { service_ps: u64, others_idle: Option<u8> },
     /// The guest has asked its disk: a payload of this many [`Segment`]s of memory follows. The guest goes on meanwhile.
     Disk { number: u32, write: bool, segments: u16, from: u64 },
     /// The reply is the time at which everything before is committed `[ps]`.
@@ -159,7 +159,9 @@ const INVALIDATES: u64 = 1 << 40;
 const RESTS: u64 = 1 << 8;
 const IS_DISK: u64 = 1 << 8;
 /// Whether a `Device` keeps a vCPU while all others wait. Traces of a CXLab that did not tell have 0 here.
-const ALONE_IN_SERVICE: u64 = 1 << 9;
+const ALL_WAIT: u64 = 1 << 9;
+/// And how many of them for an interrupt, from this bit on.
+const OTHERS_IDLE: u32 = 16;
 
 mod kind {
     pub const BLOCK: u64 = 1;
@@ -219,8 +221,9 @@ impl Record {
             Record::ClockRead { instruction, sequence } => [kind::CLOCK_READ | u64::from(instruction) << 8, sequence],
             Record::Idle { until_ps } => [kind::IDLE, until_ps],
             Record::Rest { until_ps, done } => [kind::IDLE | RESTS | u64::from(done) << 16, until_ps],
-            Record::Device { service_ps, alone } => {
-                [kind::DEVICE | if alone { ALONE_IN_SERVICE } else { 0 }, service_ps]
+            Record::Device { service_ps, others_idle } => {
+                let wait = others_idle.map_or(0, |idle| ALL_WAIT | u64::from(idle) << OTHERS_IDLE);
+                [kind::DEVICE | wait, service_ps]
             }
             Record::Disk { number, write, segments, from } => {
                 let how = u64::from(write) << 9 | u64::from(segments) << 10 | u64::from(number) << 26;
@@ -272,7 +275,10 @@ impl Record {
                 }
                 Record::Disk { number: (first >> 26) as u32, write: first >> 9 & 1 == 1, segments, from: second }
             }
-            kind::DEVICE => Record::Device { service_ps: second, alone: first & ALONE_IN_SERVICE != 0 },
+            kind::DEVICE => {
+                let others_idle = (first & ALL_WAIT != 0).then_some((first >> OTHERS_IDLE) as u8);
+                Record::Device { service_ps: second, others_idle }
+            }
             kind::SETTLE => Record::Settle { sequence: second },
             kind::MARK => Record::Mark { marker: Marker::from_id((first >> 8) as u16)? },
             kind::SAMPLE => {

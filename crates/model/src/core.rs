@@ -438,11 +438,15 @@ impl Core {
                 self.front.advance_to(at);
                 feed.answer_clock(sequence, at.as_ps())?;
             }
-            Step::Device { service } => {
+            Step::Device { service, others_idle } => {
                 let now = self.now();
                 self.front.advance_to(now + service);
                 self.stack.io(now, now + service);
                 self.spent.device += service;
+                if let Some(idle) = others_idle {
+                    self.spent.device_alone += service;
+                    self.spent.idle_beside += service * u64::from(idle);
+                }
             }
             Step::Disk { number } => uncore.ask_drive(number, self.now()),
             Step::Dma { page, kind } => uncore.dma(page, kind, self.now()),

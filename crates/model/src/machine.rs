@@ -142,7 +142,8 @@ impl Machine {
         let loads = vec![CoreLoads::default(); cores.len()];
         let tables = PageTables::Told(FxHashMap::default());
         let drive = spec.drive.as_ref().map(Drive::new).transpose().map_err(|error| inconsistent(error.to_string()))?;
-        let mut shared = Shared { queue: EventQueue::new(), home, fabric, tables, drive, touched: None };
+        let (queue, resumes) = (EventQueue::new(), vec![None; cores.len()]);
+        let mut shared = Shared { queue, home, fabric, tables, drive, resumes, touched: None };
         // Each begins with an event, so none runs past the first request of another.
         (0..cores.len() as u16).for_each(|core| shared.resume(CoreId(core), Time::ZERO));
         let ready = VecDeque::new();
@@ -319,7 +320,8 @@ impl Machine {
             self.watch(now, event)?;
         }
         match event {
-            Event::Resume(core) => self.ready.push_back(usize::from(core.0)),
+            Event::Resume(core) if self.shared.resumes(core, now) => self.ready.push_back(usize::from(core.0)),
+            Event::Resume(_) => {}
             Event::Home(home::Event::Fill(key)) => {
                 let core = self.fill(now, key)?;
                 if matches!(self.pauses[core], Pause::Blocked(_)) {

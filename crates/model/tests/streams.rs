@@ -175,11 +175,16 @@ fn the_beginning_of_a_region_stands_for_itself_alone() {
 #[test]
 fn a_devices_service_is_known_where_no_other_core_does_anything() {
     const SERVICE_PS: u64 = 5_000_000;
-    let service = |alone| Some(Record::Device { service_ps: SERVICE_PS, alone });
-    let (without, alone) = (of_two(None), of_two(service(true)));
+    let service = |others_idle| Some(Record::Device { service_ps: SERVICE_PS, others_idle });
+    let (without, alone) = (of_two(None), of_two(service(Some(1))));
     assert!((alone - without - SERVICE_PS as f64 * 1e-12).abs() < 1e-12, "{without} s, {alone} s");
+    // If the other core spins meanwhile, it is busy in place of idle.
+    let spins = summary_of_two(9000, service(Some(0)));
+    let idle = summary_of_two(9000, service(Some(1)));
+    assert!((spins.simulated_seconds - alone).abs() < 1e-12);
+    assert!((spins.time.busy_s - idle.time.busy_s - SERVICE_PS as f64 * 1e-12).abs() < 1e-12);
     // While others work, it is a part of the windows' time, of which this window has none.
-    assert!((of_two(service(false)) - without).abs() < 1e-12);
+    assert!((of_two(service(None)) - without).abs() < 1e-12);
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instructi
             stream.warming.forget_news();
             let service_ps = serve(info, address) + disk::serve_at_once();
             if service_ps > 0 {
-                stream.warm_device_served(vcpu, service_ps);
+                stream.device_served(vcpu, service_ps);
             }
         }
     });

@@ -12,6 +12,7 @@ mod block;
 mod bound;
 mod feed;
 mod link;
+mod services;
 mod sync;
 mod warming;
 
@@ -27,6 +28,7 @@ use crate::{clock, turns};
 use bound::Bound;
 use feed::Feed;
 use link::Link;
+use services::Services;
 use warming::Warming;
 
 pub use block::BlockData;
@@ -36,6 +38,7 @@ pub struct Stream {
     /// between windows, and ahead of a region
     pub warming: Warming,
     bound: Bound,
+    services: Services,
     /// there are several vCPUs
     several: bool,
     /// of several vCPUs: the schedule is to be looked at
@@ -58,9 +61,11 @@ static STREAM: Cell = Cell(UnsafeCell::new(None));
 pub fn open(arguments: &Arguments) -> Result<(), String> {
     let feed = Feed::new(Link::open(arguments)?);
     let (warming, bound) = (Warming::new(arguments), Bound::new(arguments.bounds));
+    let services = Services::new(arguments.vcpus);
     let several = arguments.vcpus > 1;
+    let stream = Stream { feed, warming, bound, services, several, looks: true, entered: BlockId(0) };
     // SAFETY: nothing else runs yet.
-    unsafe { *STREAM.0.get() = Some(Stream { feed, warming, bound, several, looks: true, entered: BlockId(0) }) };
+    unsafe { *STREAM.0.get() = Some(stream) };
     Ok(())
 }
 
@@ -72,9 +77,15 @@ pub fn with<R>(use_it: impl FnOnce(&mut Stream) -> R) -> R {
     use_it(stream.expect("open comes first"))
 }
 
+/// Whether so many are all other vCPUs.
+fn are_all(others: Option<u8>) -> bool {
+    others.is_some_and(|others| usize::from(others) + 1 == turns::vcpus())
+}
+
 impl Stream {
     /// Detail begins at `marker`.
     pub fn begin(&mut self, vcpu: usize, marker: Marker) {
+        self.services.forget();
         self.feed.begin(vcpu, marker);
         self.begin_phase(vcpu, marker);
         self.feed.publish();
@@ -158,7 +169,9 @@ impl Stream {
     /// Whether one of several vCPUs may enter a block where instructions are timed, or it is another's turn.
     #[inline]
     pub fn may_enter(&mut self, vcpu: usize, block: BlockId) -> bool {
-        self.feed.may_enter(vcpu, block) && !(self.looks && self.is_before_phase(vcpu, block))
+        self.feed.may_enter(vcpu, block)
+            && (!self.services.keep(vcpu) || self.is_served(vcpu))
+            && !(self.looks && self.is_before_phase(vcpu, block))
     }
 
     /// In detail a phase begins where the model has come to. Else a window would hold what was done before it, or the
@@ -213,7 +226,7 @@ impl Stream {
 
     /// Whether one of several vCPUs may enter a block where nothing is timed.
     pub fn may_warm(&mut self, vcpu: usize) -> bool {
-        self.warming.may_enter(vcpu)
+        self.warming.may_enter(vcpu) && (!self.services.keep(vcpu) || self.is_served_untimed(vcpu))
     }
 
     /// One of several vCPUs waits for an interrupt.
@@ -378,18 +391,43 @@ impl Stream {
         self.ends_idle()
     }
 
-    /// A device has served a request while time stood still.
+    /// A device has served a request of the vCPU while time stood still: the service passes from here on. One of several
+    /// waits before its next block, while others go on.
     pub fn device_served(&mut self, vcpu: usize, service_ps: u64) {
-        self.warming.serves_in_detail(service_ps);
-        self.feed.device_served(vcpu, service_ps);
+        self.services.begin(vcpu, service_ps);
+        match (self.several, mode::now()) {
+            (true, _) => {}
+            (false, Mode::Warming) => _ = self.is_served_untimed(vcpu),
+            (false, _) => _ = self.is_served(vcpu),
+        }
     }
 
-    /// A device has served a request where nothing is timed.
-    pub fn warm_device_served(&mut self, vcpu: usize, service_ps: u64) {
-        let alone = turns::untimed::awake(turns::vcpus()) == 1;
-        self.feed.push(vcpu, Record::Device { service_ps, alone });
-        self.warming.serve(vcpu, service_ps);
-        self.show_warmed();
+    /// Lets the service pass that a vCPU waits for, as long as it is its turn. Returns whether it waits no more.
+    #[cold]
+    fn is_served(&mut self, vcpu: usize) -> bool {
+        loop {
+            let others_idle = self.feed.others_idle(vcpu);
+            let Some(span_ps) = self.services.pass(vcpu, are_all(others_idle)) else { return true };
+            self.warming.serves_in_detail(span_ps, others_idle.is_some());
+            if !self.feed.device_serves(vcpu, span_ps, others_idle) {
+                return false;
+            }
+        }
+    }
+
+    /// Lets it pass where nothing is timed. Returns whether the vCPU waits no more.
+    #[cold]
+    fn is_served_untimed(&mut self, vcpu: usize) -> bool {
+        loop {
+            let others_idle = self.warming.others_idle(vcpu);
+            let Some(service_ps) = self.services.pass(vcpu, are_all(others_idle)) else { return true };
+            self.feed.push(vcpu, Record::Device { service_ps, others_idle });
+            self.warming.serve(vcpu, service_ps);
+            self.show_warmed();
+            if !self.warming.may_enter(vcpu) {
+                return false;
+            }
+        }
     }
 
     /// Lets an idle span pass where nothing is timed. Returns whether the run has come to its bound. Before a region

@@ -78,11 +78,6 @@ pub fn is_halted(vcpu: usize) -> bool {
     HALTED.load(Relaxed) >> vcpu & 1 == 1
 }
 
-/// Whether all others wait for an interrupt.
-pub fn is_alone(vcpu: usize) -> bool {
-    (0..vcpus()).all(|other| other == vcpu || is_halted(other))
-}
-
 pub fn any_halted() -> bool {
     HALTED.load(Relaxed) != 0
 }
@@ -205,6 +200,12 @@ impl Turns {
         }
         let awake = (0..vcpus()).filter(|vcpu| !is_halted(*vcpu));
         awake.min_by_key(|vcpu| self.estimates[*vcpu].ps()).unwrap_or(speaker)
+    }
+
+    /// If all others wait, for an interrupt that has not come or in a loop: how many of them for an interrupt.
+    pub fn others_idle(&self, vcpu: usize) -> Option<u8> {
+        let all_wait = self.others(vcpu).all(Estimate::spins) && !any_woken();
+        all_wait.then(|| (HALTED.load(Relaxed) & !(1 << vcpu)).count_ones() as u8)
     }
 
     /// The time of the one most behind of all others that do not halt `[ps]`.

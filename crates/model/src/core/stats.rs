@@ -39,4 +39,7 @@ pub struct TimeSpent {
     pub idle: Time,
     /// waiting for a device's declared service time
     pub device: Time,
+    /// of it, while all other cores waited, and how long other cores were idle then
+    pub device_alone: Time,
+    pub idle_beside: Time,
 }

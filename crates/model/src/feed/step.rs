@@ -71,9 +71,10 @@ pub enum Step {
         page: Hpa,
         kind: AccessKind,
     },
-    /// A device took this long while all waited.
+    /// A device took this long while the core waited. If all other cores waited meanwhile: how many of them were idle.
     Device {
         service: Time,
+        others_idle: Option<u8>,
     },
     /// All before is committed, and every store is in its cache or, past the caches, with its home agent.
     Fence,

@@ -23,11 +23,19 @@ pub(crate) struct Shared {
     pub(super) tables: PageTables,
     /// under the guest's disk
     pub(super) drive: Option<Drive>,
+    /// when each core goes on that waits for a time
+    pub(super) resumes: Vec<Option<Time>>,
     /// lines that something has happened to and that are not yet compared, in a run that is checked
     pub(super) touched: Option<Vec<Hpa>>,
 }
 
 impl Shared {
+    /// Whether this event is the core's: of several times to go on at, the one that was said last counts. One that halts,
+    /// lacks its next step and is then woken has two. Both would ask for the next event, which is the other, for ever.
+    pub(super) fn resumes(&mut self, core: CoreId, now: Time) -> bool {
+        self.resumes[usize::from(core.0)].take_if(|at| *at == now).is_some()
+    }
+
     /// Notes a line that an event has changed. A run without checks notes nothing.
     #[inline]
     pub(super) fn touch(&mut self, line: Hpa) {
@@ -50,6 +58,7 @@ impl Uncore for Shared {
     }
 
     fn resume(&mut self, core: CoreId, at: Time) {
+        self.resumes[usize::from(core.0)] = Some(at);
         self.queue.schedule(at, Event::Resume(core));
     }
 
@@ -106,5 +115,39 @@ impl Uncore for Shared {
 
     fn cleaned(&mut self, core: CoreId, line: Hpa, at: Time) {
         self.home.fill_llc(Victim { line, changed: true }, core, at, &mut self.queue);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cxlab_kernel::Time;
+
+    use crate::config::MachineSpec;
+    use crate::core::Uncore;
+    use crate::home::AddressRange;
+    use crate::machine::Machine;
+    use crate::machine::event::Event;
+    use crate::request::CoreId;
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn a_core_goes_on_at_the_time_that_was_said_last() {
+        let ranges = [0, 1].map(|node: u16| AddressRange { start: u64::from(node) * GIB, length: GIB, node });
+        let mut machine = Machine::new(MachineSpec::load("8468v-asic").unwrap(), 1, &ranges).unwrap();
+        let shared = &mut machine.shared;
+        // Its beginning.
+        shared.queue.pop();
+        let times = [30, 10, 20].map(Time::from_ns);
+        times.iter().for_each(|at| shared.resume(CoreId(0), *at));
+        let mut found = Vec::new();
+        while let Some((now, Event::Resume(core))) = shared.queue.pop() {
+            found.push((now, shared.resumes(core, now)));
+        }
+        assert_eq!(found, [(times[1], false), (times[2], true), (times[0], false)]);
+        // Two events of one time make it ready once.
+        let again = Time::from_ns(40);
+        (0..2).for_each(|_| shared.resume(CoreId(0), again));
+        assert_eq!([(); 2].map(|()| shared.resumes(CoreId(0), again)), [true, false]);
     }
 }

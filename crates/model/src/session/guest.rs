@@ -289,12 +289,7 @@ impl<S: RecordSource> Guest<S> {
             Record::Idle { until_ps } => self.idle(until_ps)?,
             Record::Rest { until_ps, .. } => self.rest(until_ps)?,
             Record::Disk { .. } => self.define_command(record)?,
-            Record::Device { service_ps, alone } => {
-                self.check_time(service_ps)?;
-                if let Some(windows) = &mut self.windows {
-                    windows.tell_service(Time::from_ps(service_ps), alone);
-                }
-            }
+            Record::Device { service_ps, .. } => self.check_time(service_ps)?,
             Record::Sample { phase, .. } => self.warming_ahead = phase == Phase::Warming,
             Record::End => self.end(),
             _ => {}

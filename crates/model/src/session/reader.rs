@@ -314,7 +314,9 @@ impl Reader {
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
             Record::Rest { until_ps, done } => Step::Rest { until: Time::from_ps(until_ps), done: done.into() },
             Record::Disk { number, .. } => Step::Disk { number },
-            Record::Device { service_ps, .. } => Step::Device { service: Time::from_ps(service_ps) },
+            Record::Device { service_ps, others_idle } => {
+                Step::Device { service: Time::from_ps(service_ps), others_idle }
+            }
             Record::Mark { marker } => Step::Mark { marker },
             Record::Sample { phase, position, keep, .. } => Step::Sample { phase, position, keep },
             Record::Halt => Step::Halt,

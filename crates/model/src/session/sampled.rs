@@ -31,6 +31,8 @@ pub struct Sampled {
     /// those that were defined, and the one that is executed
     blocks: Vec<Block>,
     block: BlockId,
+    /// a region has begun, or the way to it: its phase is told with its first block
+    begins: bool,
     /// idle time of this phase of warming `[ps]`
     idle_ps: u64,
     /// the answer that was recorded last, and the one that the model has given to a question for the clock `[ps]`
@@ -53,6 +55,7 @@ impl Sampled {
             pending: VecDeque::new(),
             blocks: Vec::new(),
             block: BlockId(0),
+            begins: false,
             idle_ps: 0,
             recorded_ps: 0,
             given_ps: 0,
@@ -174,6 +177,9 @@ impl Sampled {
         let undefined = || ModelError::Stream { cause: format!("block {} was never defined", block.0) };
         let length = self.blocks.get(block.0 as usize).ok_or_else(undefined)?.instructions.len() as u64;
         self.block = block;
+        if std::mem::take(&mut self.begins) {
+            self.sample(self.progress.phase());
+        }
         let before = self.progress.phase();
         if let Some(phase) = self.progress.enter(length) {
             // The target of the last branch is told before the phase.
@@ -188,11 +194,13 @@ impl Sampled {
     fn mark(&mut self, marker: Marker) {
         let record = Record::Mark { marker };
         match marker {
+            // The program's start stands ahead of a region, too, where nothing is executed between the two.
             Marker::ProgramStart | Marker::RegionBegin => {
                 self.tell(record);
-                self.sample(self.progress.phase());
+                self.begins = true;
             }
             Marker::ProgramEnd | Marker::RegionEnd => {
+                self.begins = false;
                 self.sample(Phase::Detailed);
                 self.tell(record);
             }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Windows of several cores lie on an axis of about their common time (qemu-plugin/src/stream/axis.rs). Known is only
-//! the time in which all are idle together. A core that waits for another, or for a device, is a part of the windows'
-//! time.
+//! the time in which all are idle together, and that in which a device keeps one while all others wait. Every other
+//! wait is a part of the windows' time.
 //!
 //! Any figure is a function of the windows' sums; leaving out one window at a time tells how much it varies
 //! (`intervals.rs`). Source: W. Cochran, Sampling Techniques, 3rd ed., ch. 6 (ratio estimates) and 8 (systematic samples).
@@ -64,12 +64,12 @@ pub struct Windows {
     before: u64,
     /// how long all cores were idle together in detail so far
     all_idle: Time,
-    /// while nothing was timed: all idle, and devices' declared service
+    /// while nothing was timed: all idle; devices' declared service, that of it while all other cores waited, and how long
+    /// other cores were idle then
     idle: Time,
     device: Time,
-    /// devices' service so far, timed or not, and that of it while all other cores were idle
-    service: Time,
-    alone_in_service: Time,
+    device_alone: Time,
+    idle_beside: Time,
 }
 
 impl Windows {
@@ -123,15 +123,13 @@ impl Windows {
         self.all_idle += span;
     }
 
-    /// A device has served a request where nothing was timed.
-    pub fn served(&mut self, service: Time) {
+    /// A device has served a core where nothing was timed. If all other cores waited: how many of them were idle.
+    pub fn served(&mut self, service: Time, others_idle: Option<u8>) {
         self.device += service;
-    }
-
-    /// A device serves a request of a core. `alone`: all other cores are idle when that begins.
-    pub fn tell_service(&mut self, service: Time, alone: bool) {
-        self.service += service;
-        self.alone_in_service += if alone { service } else { Time::ZERO };
+        if let Some(idle) = others_idle {
+            self.device_alone += service;
+            self.idle_beside += service * u64::from(idle);
+        }
     }
 
     /// Estimates the whole run, of which `warmed` instructions (user, kernel) were not timed.
@@ -149,9 +147,10 @@ impl Windows {
         totals.instructions.kernel += warmed[1];
         totals.idle += self.idle * cores;
         totals.device += self.device;
-        let alone = self.alone_in_service.as_ps() as f64 / self.service.as_ps().max(1) as f64;
+        totals.device_alone += self.device_alone;
+        totals.idle_beside += self.idle_beside;
         let beginnings = if self.measured.is_empty() { None } else { self.beginnings.clone() };
-        Whole { totals, position, all_idle: self.all_idle + self.idle, beginnings, alone }
+        Whole { totals, position, all_idle: self.all_idle + self.idle, beginnings }
     }
 
     /// All windows so far as one. Without windows, the beginnings stand for all. `None`: there is nothing.

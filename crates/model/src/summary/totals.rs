@@ -30,6 +30,9 @@ pub struct Totals {
     pub idle: Time,
     /// of all cores, waiting for a device's declared service time
     pub device: Time,
+    /// of it, while all other cores waited, and how long other cores were idle then
+    pub device_alone: Time,
+    pub idle_beside: Time,
     /// of all cores
     pub stack: TimeStack,
     nodes: Vec<NodeTotals>,
@@ -67,6 +70,8 @@ impl Totals {
             elapsed: machine.now(),
             idle: machine.cores().iter().map(idle).sum(),
             device: machine.cores().iter().map(|core| core.spent().device).sum(),
+            device_alone: machine.cores().iter().map(|core| core.spent().device_alone).sum(),
+            idle_beside: machine.cores().iter().map(|core| core.spent().idle_beside).sum(),
             stack: machine.cores().iter().map(stack).fold(TimeStack::default(), |sum, core| sum.with(&core, Time::add)),
             nodes: machine.nodes().enumerate().map(|(place, _)| NodeTotals::of(machine, place)).collect(),
             core: CoreSummary {
@@ -105,6 +110,8 @@ impl Totals {
             elapsed: times(self.elapsed, other.elapsed),
             idle: times(self.idle, other.idle),
             device: times(self.device, other.device),
+            device_alone: times(self.device_alone, other.device_alone),
+            idle_beside: times(self.idle_beside, other.idle_beside),
             stack: self.stack.with(&other.stack, times),
             nodes: self.nodes.iter().zip(&other.nodes).map(|(one, two)| one.with(two, and)).collect(),
             core: CoreSummary {

@@ -10,11 +10,7 @@ use super::{Summary, Totals};
 use crate::config::MachineSpec;
 use crate::core::TimeStack;
 
-fn part(time: Time, share: f64) -> Time {
-    Time::from_ps((time.as_ps() as f64 * share).round() as u64)
-}
-
-/// Difference of two times, 0 if the second is greater: a window can end within a device's service.
+/// Difference of two times, 0 if the second is greater: cores are not told of their services at one time.
 fn less(time: Time, other: Time) -> Time {
     Time::from_ps(time.as_ps().saturating_sub(other.as_ps()))
 }
@@ -41,8 +37,6 @@ pub struct Whole {
     pub all_idle: Time,
     /// beginnings of regions, of several cores: known, and a part of the totals' time
     pub beginnings: Option<Window>,
-    /// share of the devices' service in which all other cores were idle, of several cores
-    pub alone: f64,
 }
 
 impl Whole {
@@ -79,32 +73,30 @@ impl Whole {
 
     /// Scales `sample` to what is not known of several cores. While one core waits, the others do as in the windows.
     fn of_several_told_by(&self, sample: &Window) -> Totals {
-        let mut told = sample.unknown(self.alone).scaled(self.share(sample));
+        let mut told = sample.unknown().scaled(self.share(sample));
         if let Some(beginnings) = &self.beginnings {
-            told = &told + &beginnings.unknown(self.alone);
+            told = &told + &beginnings.unknown();
         }
         told.instructions = self.totals.instructions;
-        let (cores, service) = (self.totals.cores as u64, part(self.totals.device, self.alone));
+        let (cores, service) = (self.totals.cores as u64, self.totals.device_alone);
         told.elapsed += self.all_idle + service;
-        told.idle += self.all_idle * cores + service * (cores - 1);
-        told.stack.idle += self.all_idle * cores + service * (cores - 1);
+        told.idle += self.all_idle * cores + self.totals.idle_beside;
         told.device += service;
-        told.stack.io += service;
+        // Those that spin while a device keeps one are busy with what they are in windows.
+        told.stack = told.stack_told_by(&told.stack, told.elapsed * cores);
         told
     }
 }
 
 impl Window {
-    /// Totals without the time that is known of the whole: all cores were idle, or all but one that a device kept. The
-    /// second is this share of the devices' service.
-    fn unknown(&self, alone: f64) -> Totals {
+    /// Totals without the time that is known of the whole: all cores were idle, or a device kept one and all others
+    /// waited.
+    fn unknown(&self) -> Totals {
         let mut totals = self.totals.clone();
-        let cores = totals.cores as u64;
-        let service = part(totals.device, alone);
-        let idle = self.all_idle * cores + service * (cores - 1);
+        let (cores, service) = (totals.cores as u64, totals.device_alone);
         totals.elapsed = less(totals.elapsed, self.all_idle + service);
-        (totals.idle, totals.stack.idle) = (less(totals.idle, idle), less(totals.stack.idle, idle));
-        (totals.device, totals.stack.io) = (less(totals.device, service), less(totals.stack.io, service));
+        totals.idle = less(totals.idle, self.all_idle * cores + totals.idle_beside);
+        totals.device = less(totals.device, service);
         totals
     }
 

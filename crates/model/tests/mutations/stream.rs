@@ -164,7 +164,7 @@ impl Writer {
             device: true,
         };
         self.tell(Record::Access(device));
-        self.tell(Record::Device { service_ps: 80_000_000, alone: false });
+        self.tell(Record::Device { service_ps: 80_000_000, others_idle: None });
         self.block(7);
         self.tell(Record::Cut { instruction: 1 });
         self.block(7);
@@ -207,7 +207,7 @@ impl Writer {
                 self.block(4);
                 self.tell(Record::Cut { instruction: 1 });
                 self.access(2, true, 1, position);
-                self.tell(Record::Device { service_ps: 1_000, alone: true });
+                self.tell(Record::Device { service_ps: 1_000, others_idle: Some(0) });
             } else {
                 self.round(position);
             }

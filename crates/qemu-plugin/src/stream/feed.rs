@@ -406,11 +406,17 @@ impl Feed {
         turns::halt(vcpu);
     }
 
-    /// A device has served a request while time stood still.
-    pub fn device_served(&mut self, vcpu: usize, service_ps: u64) {
-        let alone = turns::is_alone(vcpu);
-        self.push(vcpu, Record::Device { service_ps, alone });
+    /// If all others wait: how many of them for an interrupt.
+    pub fn others_idle(&self, vcpu: usize) -> Option<u8> {
+        self.turns.others_idle(vcpu)
+    }
+
+    /// A device serves a request of the vCPU, which waits so long. Returns whether its turn goes on.
+    pub fn device_serves(&mut self, vcpu: usize, service_ps: u64, others_idle: Option<u8>) -> bool {
+        self.push(vcpu, Record::Device { service_ps, others_idle });
         self.turns.stand(vcpu, service_ps);
+        // One that has been woken by somebody else gets its turn.
+        self.turns.goes_on() && !turns::any_woken()
     }
 
     /// Nothing more will come.

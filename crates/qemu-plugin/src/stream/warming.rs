@@ -66,7 +66,7 @@ pub struct Warming {
     detailed: u64,
     detail_stood_ps: u64,
     detail_began_ps: u64,
-    /// of it, how long all were idle `[ps]`
+    /// of it, how long all were idle, or waited for one that a device kept `[ps]`
     detail_idle_ps: u64,
     /// of several vCPUs: a region has begun in detail, and what is known of its pace is learnt until then, by the
     /// model's time `[ps]`
@@ -158,9 +158,10 @@ impl Warming {
         self.detail_idle_ps += ps;
     }
 
-    /// In detail, a device keeps a vCPU.
-    pub fn serves_in_detail(&mut self, ps: u64) {
+    /// In detail, a device keeps a vCPU, and all others wait or not.
+    pub fn serves_in_detail(&mut self, ps: u64, all_wait: bool) {
         self.detail_stood_ps += ps;
+        self.detail_idle_ps += if all_wait { ps } else { 0 };
     }
 
     /// A phase of warming begins where the model has come to `model_ps`.
@@ -299,7 +300,12 @@ impl Warming {
         self.filters.iter_mut().for_each(LineFilter::forget);
     }
 
-    /// A device has served a request where nothing is timed.
+    /// If all others wait where nothing is timed: how many of them for an interrupt.
+    pub fn others_idle(&self, vcpu: usize) -> Option<u8> {
+        self.untimed.others_idle(vcpu)
+    }
+
+    /// A device keeps a vCPU where nothing is timed.
     pub fn serve(&mut self, vcpu: usize, service_ps: u64) {
         self.stood_ps += service_ps;
         if self.several {

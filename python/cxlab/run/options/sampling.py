@@ -31,8 +31,8 @@ ADVICE = (
 )
 #: DEVIATIONS, SMP-7.
 NOT_SHOWN = (
-    "intervals of several processors are not shown to hold. Where several of them wait for devices, the time "
-    "of a draw can be told 40 % too long. Compare with a shorter run in full detail"
+    "intervals of several processors are not shown to hold. Threads that meet at other moments can do other "
+    "things, in full detail too. Compare with a shorter run in full detail, at two values of --skew"
 )
 
 

@@ -47,10 +47,9 @@ impl<S: RecordSource> Guest<S> {
                     }
                     machine.forget_translations(index, forget);
                 }
-                Record::Device { service_ps, alone } => {
+                Record::Device { service_ps, others_idle } => {
                     self.check_time(service_ps)?;
-                    self.windows().served(Time::from_ps(service_ps));
-                    self.windows().tell_service(Time::from_ps(service_ps), alone);
+                    self.windows().served(Time::from_ps(service_ps), others_idle);
                 }
                 Record::Sample { phase, position, keep, idle_ps } => {
                     self.check_time(idle_ps)?;
