@@ -63,7 +63,9 @@ def test_intervals_cover_the_figures_of_full_detail(full: Ran, folder: Path) -> 
         # A block that a fault cuts short is counted whole.
         for mode, count in full.summary["instructions"].items():
             assert sampled["instructions"][mode] == pytest.approx(count, rel=0.01)
-        assert sampled["sampling"]["warmed_instructions"] > 0.55 * sum(full.summary["instructions"].values())
+        # All that is in no window, nor ahead of one: 15 of 25.
+        warmed = sampled["sampling"]["warmed_instructions"] / sum(full.summary["instructions"].values())
+        assert warmed == pytest.approx(0.6, abs=0.02)
         # The model's shares are those that a comparison makes of the same parts.
         found = parts.parts(model.run_result(sampled))
         for part, seconds in found.items():
@@ -210,17 +212,13 @@ def test_a_recording_of_several_processors_is_not_sampled(
     assert "cannot be sampled, one of one vCPU can" in done.stderr
 
 
-@pytest.mark.parametrize("seed", ["0", "1"])
-def test_a_recorded_region_can_be_sampled(programs: Path, folder: Path, seed: str) -> None:
-    """Its recording begins with the markers of the program and of the region, in whatever phase that is."""
-    trace = folder / "region"
-    if not trace.exists():
-        program = [str(programs / "qsort"), "filled", "3000"]
-        options = ["--from-output", "filled", "--record", str(trace)]
-        assert Cxlab(folder, "all").run(*program, options=options).status == 0
-    file = folder / "region.json"
-    options = ["--sample", "detail=1k,warm=1k,every=20k", "--sample-seed", seed, "--json", str(file)]
-    done = replay(str(trace), *options)
+def test_a_recorded_region_can_be_sampled(programs: Path, folder: Path) -> None:
+    """Its recording begins with the markers of the program and of the region, in a phase of warming."""
+    trace, file = folder / "region", folder / "region.json"
+    program = [str(programs / "qsort"), "filled", "3000"]
+    options = ["--from-output", "filled", "--record", str(trace)]
+    assert Cxlab(folder, "all").run(*program, options=options).status == 0
+    done = replay(str(trace), "--sample", "detail=1k,warm=1k,every=20k", "--json", str(file))
     assert done.returncode == 0, done.stderr
     sampled: dict[str, Any] = json.loads(file.read_bytes())
     # The region alone has windows: some 40 of a million instructions.

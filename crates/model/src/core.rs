@@ -442,11 +442,7 @@ impl Core {
                 let now = self.now();
                 self.front.advance_to(now + service);
                 self.stack.io(now, now + service);
-                self.spent.device += service;
-                if let Some(idle) = others_idle {
-                    self.spent.device_alone += service;
-                    self.spent.idle_beside += service * u64::from(idle);
-                }
+                self.spent.serve(service, others_idle);
             }
             Step::Disk { number } => uncore.ask_drive(number, self.now()),
             Step::Dma { page, kind } => uncore.dma(page, kind, self.now()),

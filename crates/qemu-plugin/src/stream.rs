@@ -77,11 +77,6 @@ pub fn with<R>(use_it: impl FnOnce(&mut Stream) -> R) -> R {
     use_it(stream.expect("open comes first"))
 }
 
-/// Whether so many are all other vCPUs.
-fn are_all(others: Option<u8>) -> bool {
-    others.is_some_and(|others| usize::from(others) + 1 == turns::vcpus())
-}
-
 impl Stream {
     /// Detail begins at `marker`.
     pub fn begin(&mut self, vcpu: usize, marker: Marker) {
@@ -170,7 +165,7 @@ impl Stream {
     #[inline]
     pub fn may_enter(&mut self, vcpu: usize, block: BlockId) -> bool {
         self.feed.may_enter(vcpu, block)
-            && (!self.services.keep(vcpu) || self.is_served(vcpu))
+            && (!self.services.waits(vcpu) || self.serve(vcpu))
             && !(self.looks && self.is_before_phase(vcpu, block))
     }
 
@@ -226,7 +221,7 @@ impl Stream {
 
     /// Whether one of several vCPUs may enter a block where nothing is timed.
     pub fn may_warm(&mut self, vcpu: usize) -> bool {
-        self.warming.may_enter(vcpu) && (!self.services.keep(vcpu) || self.is_served_untimed(vcpu))
+        self.warming.may_enter(vcpu) && (!self.services.waits(vcpu) || self.serve(vcpu))
     }
 
     /// One of several vCPUs waits for an interrupt.
@@ -395,36 +390,28 @@ impl Stream {
     /// waits before its next block, while others go on.
     pub fn device_served(&mut self, vcpu: usize, service_ps: u64) {
         self.services.begin(vcpu, service_ps);
-        match (self.several, mode::now()) {
-            (true, _) => {}
-            (false, Mode::Warming) => _ = self.is_served_untimed(vcpu),
-            (false, _) => _ = self.is_served(vcpu),
+        if !self.several {
+            self.serve(vcpu);
         }
     }
 
     /// Lets the service pass that a vCPU waits for, as long as it is its turn. Returns whether it waits no more.
     #[cold]
-    fn is_served(&mut self, vcpu: usize) -> bool {
+    fn serve(&mut self, vcpu: usize) -> bool {
+        let timed = mode::in_detail();
         loop {
-            let others_idle = self.feed.others_idle(vcpu);
-            let Some(span_ps) = self.services.pass(vcpu, are_all(others_idle)) else { return true };
-            self.warming.serves_in_detail(span_ps, others_idle.is_some());
-            if !self.feed.device_serves(vcpu, span_ps, others_idle) {
-                return false;
-            }
-        }
-    }
-
-    /// Lets it pass where nothing is timed. Returns whether the vCPU waits no more.
-    #[cold]
-    fn is_served_untimed(&mut self, vcpu: usize) -> bool {
-        loop {
-            let others_idle = self.warming.others_idle(vcpu);
-            let Some(service_ps) = self.services.pass(vcpu, are_all(others_idle)) else { return true };
+            let others_idle = if timed { self.feed.others_idle(vcpu) } else { self.warming.others_idle(vcpu) };
+            let Some(service_ps) = self.services.pass(vcpu, others_idle) else { return true };
             self.feed.push(vcpu, Record::Device { service_ps, others_idle });
-            self.warming.serve(vcpu, service_ps);
-            self.show_warmed();
-            if !self.warming.may_enter(vcpu) {
+            let goes_on = if timed {
+                self.warming.serves_in_detail(service_ps, others_idle.is_some());
+                self.feed.stand(vcpu, service_ps)
+            } else {
+                self.warming.serve(vcpu, service_ps);
+                self.show_warmed();
+                self.warming.may_enter(vcpu)
+            };
+            if !goes_on {
                 return false;
             }
         }

@@ -43,3 +43,14 @@ pub struct TimeSpent {
     pub device_alone: Time,
     pub idle_beside: Time,
 }
+
+impl TimeSpent {
+    /// A device has served for so long. If all other cores waited: how many of them were idle.
+    pub fn serve(&mut self, service: Time, others_idle: Option<u8>) {
+        self.device += service;
+        if let Some(idle) = others_idle {
+            self.device_alone += service;
+            self.idle_beside += service * u64::from(idle);
+        }
+    }
+}

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use super::intervals::{CONFIDENCE, intervals};
 use super::whole::{Whole, Window};
 use super::{Instructions, Summary, Totals};
+use crate::core::TimeSpent;
 use crate::machine::Machine;
 
 /// Size, intervals and doubts of a sample.
@@ -64,12 +65,8 @@ pub struct Windows {
     before: u64,
     /// how long all cores were idle together in detail so far
     all_idle: Time,
-    /// while nothing was timed: all idle; devices' declared service, that of it while all other cores waited, and how long
-    /// other cores were idle then
-    idle: Time,
-    device: Time,
-    device_alone: Time,
-    idle_beside: Time,
+    /// while nothing was timed; idle is how long all were
+    untimed: TimeSpent,
 }
 
 impl Windows {
@@ -91,7 +88,7 @@ impl Windows {
                 self.measured.push(window);
             }
         }
-        self.idle += idle;
+        self.untimed.idle += idle;
         (self.position, self.before) = (position, executed(machine, warmed));
         self.begins = phase == Phase::Beginning;
         if self.begins {
@@ -125,11 +122,7 @@ impl Windows {
 
     /// A device has served a core where nothing was timed. If all other cores waited: how many of them were idle.
     pub fn served(&mut self, service: Time, others_idle: Option<u8>) {
-        self.device += service;
-        if let Some(idle) = others_idle {
-            self.device_alone += service;
-            self.idle_beside += service * u64::from(idle);
-        }
+        self.untimed.serve(service, others_idle);
     }
 
     /// Estimates the whole run, of which `warmed` instructions (user, kernel) were not timed.
@@ -145,12 +138,12 @@ impl Windows {
         let cores = totals.cores as u64;
         totals.instructions.user += warmed[0];
         totals.instructions.kernel += warmed[1];
-        totals.idle += self.idle * cores;
-        totals.device += self.device;
-        totals.device_alone += self.device_alone;
-        totals.idle_beside += self.idle_beside;
+        totals.idle += self.untimed.idle * cores;
+        totals.device += self.untimed.device;
+        totals.device_alone += self.untimed.device_alone;
+        totals.idle_beside += self.untimed.idle_beside;
         let beginnings = if self.measured.is_empty() { None } else { self.beginnings.clone() };
-        Whole { totals, position, all_idle: self.all_idle + self.idle, beginnings }
+        Whole { totals, position, all_idle: self.all_idle + self.untimed.idle, beginnings }
     }
 
     /// All windows so far as one. Without windows, the beginnings stand for all. `None`: there is nothing.

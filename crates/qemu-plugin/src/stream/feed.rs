@@ -411,10 +411,9 @@ impl Feed {
         self.turns.others_idle(vcpu)
     }
 
-    /// A device serves a request of the vCPU, which waits so long. Returns whether its turn goes on.
-    pub fn device_serves(&mut self, vcpu: usize, service_ps: u64, others_idle: Option<u8>) -> bool {
-        self.push(vcpu, Record::Device { service_ps, others_idle });
-        self.turns.stand(vcpu, service_ps);
+    /// A device has kept the vCPU so long. Returns whether its turn goes on.
+    pub fn stand(&mut self, vcpu: usize, ps: u64) -> bool {
+        self.turns.stand(vcpu, ps);
         // One that has been woken by somebody else gets its turn.
         self.turns.goes_on() && !turns::any_woken()
     }

@@ -20,7 +20,7 @@ use crate::qemu::{self, Cpu};
 /// Greatest lead of a vCPU over the one most behind `[ps]`. If two wait for each other without PAUSE or a sleep, one
 /// waits so much too long. Of 10 us a barrier of two threads made 1.5 times the time of detail
 /// (tests/programs/crew.c).
-const SLICE_PS: u64 = 2_000_000;
+pub const SLICE_PS: u64 = 2_000_000;
 
 /// Bits of the vCPUs that wait for an interrupt, and of those that have got one since the running one's turn began.
 static ASLEEP: AtomicUsize = AtomicUsize::new(0);
