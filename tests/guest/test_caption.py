@@ -64,6 +64,7 @@ def test_caption_moves_a_program_off_half_and_half(steered: Path) -> None:
     assert (steered / "out" / "caption.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.once_a_week
 def test_the_same_run_gives_the_same_samples(programs: Path, steered: Path, tmp_path: Path) -> None:
     """Nothing of the host's time reaches the controller: a shorter run is the beginning of a longer one."""
     again = tmp_path / "steered"

@@ -182,6 +182,7 @@ def test_a_write_is_done_when_the_drives_buffer_has_it(read: Ran) -> None:
     assert told["write_latency"]["mean"] < written / PAGES < told["write_latency"]["mean"] + 10_000
 
 
+@pytest.mark.once_a_week
 def test_runs_of_one_date_are_the_same_to_the_bit(programs: Path, tmp_path: Path, database: Path) -> None:
     """Linux swaps pages out, and a file system has dates in it."""
     options = [*OPTIONS, "--disk", "64M", "--disk-from", str(database), "--date", "2026-11-25T04:30:00Z"]

@@ -74,6 +74,7 @@ def test_a_chase_in_cxl_memory(programs: Path, tmp_path: Path, machine: str, exp
     assert chases.node["mean_load_latency_ns"] == pytest.approx(chases.ns[size][1], rel=0.01)
 
 
+@pytest.mark.once_a_week
 def test_pages_of_4_kib_cost_the_walks_that_pages_of_2_mib_save(
     programs: Path, tmp_path: Path, dram: Chases
 ) -> None:

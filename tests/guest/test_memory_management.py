@@ -44,6 +44,7 @@ def test_a_hot_set_is_promoted_and_its_time_falls(programs: Path, tmp_path: Path
     assert "8192 promoted" in ran.stderr and "not every 1000" in ran.stderr
 
 
+@pytest.mark.once_a_week
 def test_a_program_larger_than_dram_is_slower_with_swap_than_with_cxl(programs: Path, tmp_path: Path) -> None:
     """The one may use DRAM and the disk, the other both nodes; a read of the disk takes 85 us at least."""
     took, moved = {}, {}

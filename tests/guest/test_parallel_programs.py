@@ -39,7 +39,11 @@ SAMPLE = ["--sample", "detail=20us,warm=20us,every=400us"]
 
 
 @pytest.mark.parametrize(
-    ("script", "sampled", "at_once"), [(SORT, SAMPLE, 1.05), (XZ, [], 1.2)], ids=["sort, sampled", "xz"]
+    ("script", "sampled", "at_once"),
+    [
+        pytest.param(SORT, SAMPLE, 1.05, id="sort, sampled"),
+        pytest.param(XZ, [], 1.2, id="xz", marks=pytest.mark.once_a_week),
+    ],
 )
 def test_its_output_is_the_hosts(folder: Path, script: str, sampled: list[str], at_once: float) -> None:
     command = script.format(cpus=4)

@@ -202,6 +202,7 @@ def test_a_barrier_that_spins_takes_as_long_as_in_exact_order(programs: Path, tm
     assert found["2us"] == pytest.approx(found["0ns"], rel=0.1)
 
 
+@pytest.mark.once_a_week
 def test_many_processors_boot_in_a_time_that_goes_with_their_number(tmp_path: Path) -> None:
     """A PAUSE once took a turn of all that had halted, and 16 processors five times what four do."""
     seconds = {}

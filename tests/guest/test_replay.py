@@ -87,7 +87,7 @@ def test_a_program_that_looks_at_the_date_takes_the_same_time(tmp_path: Path) ->
     assert first.summary["simulated_seconds"] == pytest.approx(again.summary["simulated_seconds"], rel=1e-3)
 
 
-@pytest.mark.parametrize("cpus", ["1", "2"])
+@pytest.mark.parametrize("cpus", ["1", pytest.param("2", marks=pytest.mark.once_a_week)])
 def test_a_guest_that_begins_where_linux_is_up_is_the_one_that_boots(tmp_path: Path, cpus: str) -> None:
     script = "ls /usr/lib & ls /usr/share & wait"
     runs = []

@@ -190,6 +190,7 @@ def test_a_sampled_run_of_several_processors_is_near_full_detail_and_repeats(
     assert int(runs[0].stdout.split()[0]) == pytest.approx(int(full.stdout.split()[0]), rel=0.4)
 
 
+@pytest.mark.once_a_week
 def test_threads_that_spin_for_locks_take_as_long_as_in_full_detail(programs: Path, tmp_path: Path) -> None:
     """Draws that each err by a few per cent; once they were 1.1, 1.6 and 3.0 times full detail."""
     program, options = [str(programs / "ledger"), "4", "20000"], ["--cpus", "4"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import cxlab as package
+import pytest
 from cxlab.run.guest import artefacts, cache
 from guests import Cxlab
 
@@ -34,6 +35,7 @@ def contents(folder: Path) -> dict[Path, str]:
     return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
 
 
+@pytest.mark.once_a_week
 def test_each_takes_what_it_made(cxlab: Cxlab, tmp_path: Path) -> None:
     shared = tmp_path / "cache" / "cxlab"
     shared.mkdir(parents=True)

@@ -13,7 +13,7 @@ from cxlab.plan.pareto import pareto, undominated
 from cxlab.plan.prices import book_path, read_price_book
 from cxlab.plan.quantity import GiB
 from cxlab.plan.server import ServerDesign, bill
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from .conftest import PAPER, THREE, Read
@@ -73,8 +73,11 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Applications:
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+# CXL memory nearly as fast as main memory: 50 servers miss the cores by less than the solver overlooked.
 @few
-@given(st.floats(0, 30), st.floats(1.0, 3.0), st.floats(0.3, 1.0))
+@example(price=0.0, level=1.0, speed=0.99999)
+@example(price=0.0, level=1.0, speed=1 - 1e-8)
+@given(price=st.floats(0, 30), level=st.floats(1.0, 3.0), speed=st.floats(0.3, 1.0))
 def test_every_fleet_meets_memory_cores_and_service_levels(
     three: Applications, price: float, level: float, speed: float
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -12,6 +13,8 @@ from click.testing import CliRunner, Result
 from cxlab import cli, model
 from cxlab.cli import explain
 from cxlab.error import InputError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -45,6 +48,16 @@ def test_every_stage_and_cause_is_explained(context: click.Context) -> None:
         known = {(meaning.word, meaning.text) for meaning in explain.everything()}
     assert {(name, text) for name, _, text in model.stages()} <= known
     assert set(model.causes()) <= known
+
+
+def test_every_declared_error_of_the_model_has_a_code_and_a_text() -> None:
+    sources = [(ROOT / "crates" / file).read_text() for file in ("model/src/error.rs", "access/src/trace.rs")]
+    attributes = [text.lstrip() for text in "".join(sources).split("#[error(")[1:]]
+    declared = [attribute[1:7] for attribute in attributes if not attribute.startswith("transparent")]
+    found = model.errors()
+    assert sorted(code for code, _ in found) == sorted(set(declared)) == sorted(declared)
+    assert all(re.fullmatch("[A-Z]{3}[0-9]{3}", code) for code in declared)
+    assert all(len(text) > 10 and not set('\n"\\') & set(text) for _, text in found)
 
 
 def test_a_code_names_one_error(context: click.Context) -> None:

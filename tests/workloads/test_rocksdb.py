@@ -167,6 +167,7 @@ def test_what_memory_holds_is_bounded_only_with_rocksdb(program: Path, tmp_path:
     assert done.returncode == 1 and "nothing can be spilled" in done.stderr
 
 
+@pytest.mark.once_a_week
 def test_each_miss_costs_a_read_of_the_drive(tmp_path: Path) -> None:
     took, misses = [], []
     for spilled in (0, 40):

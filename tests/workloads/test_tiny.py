@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,9 +22,8 @@ OPTIONS = {
     "duckdb-tpch": ["--with", "queries=1,6"],
 }
 
-#: Its program is that of duckdb-tpch-drive, which each run of the tests has: .ci/weekly sets TINY=all.
+#: Its program is that of duckdb-tpch-drive, which each run of the tests has.
 ONCE_A_WEEK = {"duckdb-tpch"}
-EVERY_ONE = os.environ.get("TINY") == "all"
 
 
 def run(tmp_path: Path, name: str, *options: str) -> dict[str, Any]:
@@ -44,7 +42,10 @@ def run(tmp_path: Path, name: str, *options: str) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if EVERY_ONE or name not in ONCE_A_WEEK])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.once_a_week if name in ONCE_A_WEEK else ()) for name in NAMES],
+)
 def test_a_tiny_one_runs_and_measures_all_that_it_names(name: str, tmp_path: Path) -> None:
     document = run(tmp_path, name, "--membind", "cxl", *OPTIONS.get(name, []))
     workload = description.load(WORKLOADS / name)

@@ -1,6 +1,6 @@
 //! The guest's end of the protocol: the run's file, and the control port, with events out and requests in.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Doing, Error, Result};
-use crate::protocol::{Event, Request, Run};
-use crate::tree;
+use crate::firmware;
+use crate::protocol::{Event, Request};
 
-/// The host gives it to the machine as a file of its firmware (QEMU: docs/specs/fw_cfg.rst). The kernel reads that
-/// file only when asked. So a machine whose state was saved before finds the file of its own run.
-const RUN: &str = "/sys/firmware/qemu_fw_cfg/by_name/opt/cxlab/run/raw";
+/// The host gives it to the machine as a file of its firmware. A machine whose state was saved before finds the file of
+/// its own run.
+const RUN: &str = "opt/cxlab/run";
 
 /// Sends events, one at a time: init's threads share the port.
 #[derive(Clone)]
@@ -23,18 +23,11 @@ pub struct Events(Arc<Mutex<File>>);
 /// Receives requests.
 pub struct Requests(BufReader<File>);
 
-/// The program of this boot.
-pub fn run() -> Result<Run> {
-    tree::load_modules("/modules/run")?;
-    wanted()
-}
-
-/// Reads the file as it is now. A start from a checkpoint finds its own in the place of the run's. The kernel's driver has
-/// kept the first one's size, and reads zeros behind the end of a shorter one.
+/// Reads the file as it is now: the program of this boot, or what a start from a checkpoint wants in its place.
 pub fn wanted<Wanted: DeserializeOwned>() -> Result<Wanted> {
-    let text = fs::read_to_string(RUN).doing(|| RUN.to_owned())?;
-    let line = text.trim_end_matches(['\0', ' ']).to_owned();
-    serde_json::from_str(&line).map_err(|source| Error::Request { line, source })
+    let bytes = firmware::file(RUN)?;
+    serde_json::from_slice(&bytes)
+        .map_err(|source| Error::Request { line: String::from_utf8_lossy(&bytes).into_owned(), source })
 }
 
 pub fn split(port: File) -> Result<(Events, Requests)> {

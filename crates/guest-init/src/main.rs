@@ -1,7 +1,7 @@
 //! PID 1 of the simulated machine: mounts the host's tree, runs one program, reports, powers off.
 //!
 //! ```text
-//!   modules -> ports -> CXL regions -> tree -> ready -> (run) -> program between two markers -> files written -> exit -> power off
+//!   modules -> loopback -> the run -> ports -> CXL regions -> tree -> ready -> (run) -> program between two markers -> files written -> exit -> power off
 //! ```
 //!
 //! While the program runs, init does nothing of its own. It sleeps in waitpid. Its pumps sleep until the program
@@ -13,6 +13,7 @@ mod cxl;
 mod detached;
 mod disk;
 mod error;
+mod firmware;
 mod fuse;
 mod group;
 mod host_files;
@@ -90,9 +91,10 @@ fn report(error: &Error) {
 fn boot() -> Result<()> {
     tree::mount_kernel_file_systems(Path::new("/"))?;
     tree::load_modules("/modules/tree")?;
+    network::loopback_up()?;
     // What is before this is the same for every run on this machine: the host may have kept its state.
     marker::<BOOTED>();
-    let run = control::run()?;
+    let run: Run = control::wanted()?;
     set_date(&run)?;
     let ports = Ports::open()?;
     let (events, requests) = control::split(ports.control)?;
@@ -134,7 +136,6 @@ fn serve(run: &Run, events: &Events, mut requests: Requests, streams: Streams) -
         tiering.start()?;
     }
     sethostname("cxlab").doing(|| "naming the host".to_owned())?;
-    network::loopback_up()?;
     let kernel = uname().doing(|| "uname".to_owned())?.release().to_string_lossy().into_owned();
     let table = fs::read(srat::PATH).doing(|| srat::PATH.to_owned())?;
     let ready = Event::Ready { kernel, nodes: srat::parse(&table)?, regions };

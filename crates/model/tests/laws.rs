@@ -2,13 +2,14 @@
 
 mod support;
 
-use cxlab_kernel::Time;
+use cxlab_kernel::{Bytes, Time};
 use cxlab_model::config::machine_names;
+use cxlab_model::fact::Sourced;
 use cxlab_model::feed::Step;
 use cxlab_model::summary::Summary;
 use cxlab_model::{Machine, MachineSpec};
 use proptest::prelude::*;
-use support::{GIB, Script, run, shuffled};
+use support::{GIB, Script, machine_of, quiet, run, run_on, shuffled};
 
 #[test]
 fn independent_loads_overlap_as_far_as_the_fill_buffers_allow() {
@@ -105,9 +106,13 @@ fn a_chase_does_not_care_for_the_size_of_the_window() {
 
 #[test]
 fn stores_own_their_lines_and_write_them_back() {
-    // 4 x the LLC's lines are stored to: all are read for ownership, and all but what the caches hold return.
-    const LINES: u64 = 1 << 21; // 128 MiB
-    let (machine, times) = run("8468v-asic", |script| {
+    // Twice what L2 and LLC hold is stored to: all lines are read for ownership, and all but what the caches hold
+    // return. The LLC is a sixteenth of the host's, for it to be full soon.
+    const LINES: u64 = 1 << 18; // 16 MiB
+    const SLICE: u64 = 120 << 10; // [B]
+    let mut spec = quiet("8468v-asic");
+    spec.host.llc.slice_capacity = Sourced::new(Bytes::new(SLICE), "the test");
+    let (machine, times) = run_on(machine_of(spec), |script| {
         for line in 0..LINES {
             script.store(line * 64);
         }
@@ -117,7 +122,7 @@ fn stores_own_their_lines_and_write_them_back() {
     // The last stores are committed and still in the store queue of 114.
     assert_eq!(dram.loads, 0);
     assert!((LINES - 114..=LINES).contains(&dram.stores), "{}", dram.stores);
-    let held = (2 << 20) + 52 * 1_966_080; // L2 and LLC [B]; L1's lines are changed in L1
+    let held = (2 << 20) + 52 * SLICE; // L2 and LLC [B]; L1's lines are changed in L1
     let least = (LINES - 114) * 64 - held - (48 << 10);
     assert!(dram.write_bytes >= least && dram.write_bytes < LINES * 64, "{} of {least}", dram.write_bytes);
     let rate = (dram.read_bytes + dram.write_bytes) as f64 / times[0].as_ns();

@@ -51,24 +51,3 @@ fn declared(before: &str, attribute: &str) -> Option<(String, String)> {
     comment.push(rest);
     Some((code.to_owned(), comment.join(" ")))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_declared_error_has_a_code_of_its_own_and_a_text() {
-        let found = errors();
-        let transparent = ERRORS.iter().map(|source| source.matches("#[error(transparent)]").count()).sum::<usize>();
-        let declared = ERRORS.iter().map(|source| source.matches("#[error(").count()).sum::<usize>();
-        assert_eq!(found.len(), declared - transparent);
-        let mut codes: Vec<_> = found.iter().map(|(code, _)| code).collect();
-        codes.sort();
-        codes.dedup();
-        assert_eq!(codes.len(), found.len());
-        for (code, text) in &found {
-            assert!(code.len() == 6 && code.is_char_boundary(3) && code[3..].parse::<u32>().is_ok(), "{code}");
-            assert!(text.len() > 10 && !text.contains(['\n', '"', '\\']), "{text}");
-        }
-    }
-}

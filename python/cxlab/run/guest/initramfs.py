@@ -12,7 +12,6 @@ from cxlab.run.guest.kernel_image import KernelImage
 #: cxl_port are built into Debian's kernel.
 MODULES = {
     "tree": ("fs/netfs/netfs", "net/9p/9pnet", "net/9p/9pnet_virtio", "fs/9p/9p", "fs/overlayfs/overlay"),
-    "run": ("drivers/firmware/qemu_fw_cfg",),
     "cxl": (
         *("drivers/cxl/cxl_acpi", "drivers/cxl/cxl_pci", "drivers/cxl/cxl_mem"),
         *("drivers/dax/device_dax", "drivers/dax/dax_cxl"),

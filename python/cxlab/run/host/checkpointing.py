@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from cxlab.error import MachineError
-from cxlab.run.errors import BadMessage, CheckpointRefused, GuestInitFailed, OutputNeverCame, TimeOver
+from cxlab.run.errors import CheckpointRefused, GuestInitFailed, OutputNeverCame, TimeOver
 from cxlab.run.guest import artefacts, cache, checkpoint
 from cxlab.run.guest import protocol as guest
 from cxlab.run.guest.checkpoint import Checkpoint
@@ -31,9 +31,6 @@ from cxlab.run.host.saver import CONSOLE, TIME, Saver
 from cxlab.run.interruption import Interruption
 from cxlab.run.request import Request
 from cxlab.run.results.summary import cxlab_version
-
-#: The kernel keeps the size of what the first boot finds; what a start wants must fit into that [bytes].
-LEAST_RUN_BYTES = 64 << 10
 
 
 def command_of(request: Request) -> qemu.Command:
@@ -122,9 +119,7 @@ def _fill(
 ) -> None:
     _remove_leftovers(folder)
     with ExitStack() as resources:
-        saver = Saver(
-            folder, command, confinement, resources, until="checkpoint", run=_padded(_run_file(request))
-        )
+        saver = Saver(folder, command, confinement, resources, until="checkpoint", run=_run_file(request))
         progress.enter("booting")
         guest_of = _Guest(saver, request, progress)
         try:
@@ -169,10 +164,6 @@ def _run_file(request: Request) -> bytes:
     )
     # A checkpoint is started many times: there is no input to go on with.
     return guest.run_file(request.program, guest.NullInput(), set_up)
-
-
-def _padded(document: bytes) -> bytes:
-    return document.ljust(LEAST_RUN_BYTES)
 
 
 class _Guest:
@@ -276,15 +267,7 @@ def state_of(begun: Checkpoint) -> saved_boot.State:
 
 
 def start_file(begun: Checkpoint, request: Request) -> bytes:
-    """Make the file that init reads after the checkpoint: what this run wants.
-
-    Raises:
-        BadMessage: it is too long.
-
-    """
+    """Make the file that init reads after the checkpoint: what this run wants."""
     to_output = request.effect.guest.get("to_output")
     bind = None if begun.bind is None else list(begun.bind)
-    document = _padded(json.dumps({"bind": bind, "to_output": to_output}).encode())
-    if len(document) > LEAST_RUN_BYTES:
-        raise BadMessage(f"what the run wants takes {len(document)} B; valid: {LEAST_RUN_BYTES} B at most")
-    return document
+    return json.dumps({"bind": bind, "to_output": to_output}).encode()
