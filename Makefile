@@ -19,7 +19,7 @@ demo: setup ## Run one program on three placements of a simulated machine, print
 
 test: ## Run all tests
 	@scripts/setup tests
-	cargo test --quiet --workspace --tests  # no crate has doc tests; `make check` builds the examples
+	cargo test --quiet --workspace
 	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test-long: ## Run the tests that are long and whose subject others have too (10 min)

@@ -24,4 +24,4 @@ pub use page::{Forget, Mapping, Page, PageId, PageSize};
 pub use phase::{Keep, Phase};
 pub use record::{BlockId, Record, Segment, Vcpu};
 pub use ring::{Consumer, Peer, PeerGone, Producer, Ring};
-pub use sampling::{LineFilter, Progress, REPEATED_LINE, Schedule};
+pub use sampling::{BEGINNING, LineFilter, Progress, REPEATED_LINE, Schedule};

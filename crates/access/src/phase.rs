@@ -11,7 +11,7 @@ pub enum Phase {
     Detailed,
     /// in detail, and counted: a window
     Measured,
-    /// in detail, and counted for itself alone: the beginning of a region, where nothing is known of its pace
+    /// in detail, and counted for itself alone: the beginning of a run, which is like nothing that follows
     Beginning,
 }
 

@@ -11,7 +11,7 @@
 //! 2003). A live guest and a replayed trace share these types, so both sample alike. An instruction that repeats
 //! counts for what it does, and phases begin and end within it. Linux clears a page with one, and memcpy moves a
 //! megabyte. A window in a million instructions would hardly ever see that, or see nothing else. Not modelled:
-//! windows placed by phases of the program.
+//! windows placed by phases of the program. The start of a run on one processor is followed in detail ([`BEGINNING`]).
 //!
 //! A schedule that thins has a greatest number of windows. When the next one would begin, `every` doubles, and every
 //! second window so far is dropped. So a program of unknown length has between half of them and all of them.
@@ -22,4 +22,4 @@ mod schedule;
 
 pub use line_filter::LineFilter;
 pub use progress::{Progress, REPEATED_LINE};
-pub use schedule::Schedule;
+pub use schedule::{BEGINNING, Schedule};

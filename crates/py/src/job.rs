@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use cxlab_access::{Consumer, Peer, Ring, Schedule};
+use cxlab_access::{BEGINNING, Consumer, Peer, Ring, Schedule};
 use cxlab_kernel::Time;
 use cxlab_model::check::Checked;
 use cxlab_model::home::{AddressRange, Region};
@@ -82,6 +82,7 @@ impl Sample {
             (None, Some(most)) => Schedule::thinning(self.detail, self.warm, most, self.seed),
             _ => Err("either `every` or `most`".into()),
         }
+        .map(|schedule| schedule.after(BEGINNING))
         .map_err(inconsistent)
     }
 }

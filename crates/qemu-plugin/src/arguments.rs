@@ -5,7 +5,7 @@
 use std::os::fd::RawFd;
 use std::str::FromStr;
 
-use cxlab_access::{Schedule, Vcpu};
+use cxlab_access::{BEGINNING, Schedule, Vcpu};
 
 use crate::answer::Answer;
 
@@ -190,7 +190,7 @@ impl Arguments {
             vcpus,
             skew_ps,
             // Periods of several vCPUs follow what windows have measured.
-            sample: sample.map(|schedule| if vcpus > 1 { schedule.drawing() } else { schedule }),
+            sample: sample.map(|schedule| if vcpus > 1 { schedule.drawing() } else { schedule.after(BEGINNING) }),
             warm_up,
             counters,
             bounds,
@@ -244,10 +244,11 @@ mod tests {
         assert_eq!((arguments.vcpus, arguments.skew_ps), (4, 500_000));
         assert_eq!(arguments.counters, None);
         let sampled = parse("ring=7,model=8,detail=all,tsc=1,sample=1:2:30:4,warmup=program").unwrap();
-        assert_eq!(sampled.sample, Schedule::new(1, 2, 30, 4).ok());
+        let after = |schedule: Result<Schedule, String>| Some(schedule.ok()?.after(BEGINNING));
+        assert_eq!(sampled.sample, after(Schedule::new(1, 2, 30, 4)));
         assert_eq!(sampled.warm_up, WarmUp::Program);
         let thinned = parse("ring=7,model=8,detail=all,tsc=1,sample=1:2:most=4:5").unwrap();
-        assert_eq!(thinned.sample, Schedule::thinning(1, 2, 4, 5).ok());
+        assert_eq!(thinned.sample, after(Schedule::thinning(1, 2, 4, 5)));
         assert_eq!(parse("ring=7,model=8,detail=all,tsc=1,counters=5").unwrap().counters, Some(5));
         let bounded = parse("ring=7,model=8,detail=output,tsc=1,until=200,until_idle=30,control=1").unwrap();
         assert_eq!(bounded.detail, Detail::Output);

@@ -88,7 +88,8 @@ impl Sampled {
 
     /// A phase follows another: warming begins and ends with detail that nobody counts.
     fn follow(&mut self, before: Phase, phase: Phase) {
-        if before != phase && before != Phase::Detailed && phase != Phase::Detailed {
+        let warms = (before == Phase::Warming) != (phase == Phase::Warming);
+        if warms && before != Phase::Detailed && phase != Phase::Detailed {
             self.sample(Phase::Detailed);
         }
         self.sample(phase);

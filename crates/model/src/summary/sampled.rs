@@ -52,7 +52,7 @@ pub struct Windows {
     /// where the window that is open began, with the machine's totals there
     open: Option<Window>,
     measured: Vec<Window>,
-    /// beginnings of regions, of several cores: they stand for themselves alone
+    /// beginnings of runs or regions: they stand for themselves alone
     beginnings: Option<Window>,
     /// the window that is open is such a beginning
     begins: bool,

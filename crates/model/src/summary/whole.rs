@@ -1,7 +1,8 @@
 //! Estimates the whole of a sampled run from its windows. What was timed there stands for what was not.
 //!
 //! ```text
-//!   busy time of the whole = that of the windows x (length of the run / their length)      instructions, idle, I/O: known
+//!   busy time of the whole = that of the beginning                                         instructions, idle, I/O: known
+//!                          + that of the windows x (length of the rest / their length)
 //! ```
 
 use cxlab_kernel::Time;
@@ -35,7 +36,7 @@ pub struct Whole {
     pub position: u64,
     /// how long all cores were idle together
     pub all_idle: Time,
-    /// beginnings of regions, of several cores: known, and a part of the totals' time
+    /// beginnings of runs or regions: known, and a part of the totals' time
     pub beginnings: Option<Window>,
 }
 
@@ -43,7 +44,7 @@ impl Whole {
     /// Estimates the whole run, as if all of it had gone as `sample` did.
     pub fn told_by(&self, sample: &Window) -> Totals {
         match self.totals.cores {
-            1 => self.totals.told_by(sample, self.position),
+            1 => self.of_one_told_by(sample),
             _ => self.of_several_told_by(sample),
         }
     }
@@ -69,6 +70,21 @@ impl Whole {
     fn share(&self, sample: &Window) -> f64 {
         let known = self.beginnings.as_ref().map_or(0, |beginnings| beginnings.length);
         self.position.saturating_sub(known) as f64 / sample.length.max(1) as f64
+    }
+
+    /// Scales `sample` to what is not known of one core. Its instructions, idle time and I/O are.
+    fn of_one_told_by(&self, sample: &Window) -> Totals {
+        let (whole, share) = (&self.totals, self.share(sample));
+        let mut told = sample.totals.scaled(share);
+        let mut busy = Time::from_ps((sample.totals.busy().as_ps() as f64 * share).round() as u64);
+        if let Some(beginnings) = &self.beginnings {
+            told = &told + &beginnings.totals;
+            busy += beginnings.totals.busy();
+        }
+        (told.instructions, told.idle, told.device) = (whole.instructions, whole.idle, whole.device);
+        told.elapsed = busy + whole.idle + whole.device;
+        told.stack = whole.stack_told_by(&told.stack, told.elapsed);
+        told
     }
 
     /// Scales `sample` to what is not known of several cores. While one core waits, the others do as in the windows.
@@ -114,17 +130,6 @@ impl Window {
 }
 
 impl Totals {
-    /// Scales `sample` to the length of `self`. Instructions, idle time and I/O of `self` are known.
-    fn told_by(&self, sample: &Window, length: u64) -> Totals {
-        let share = length as f64 / sample.length.max(1) as f64;
-        let mut told = sample.totals.scaled(share);
-        let busy = (sample.totals.busy().as_ps() as f64 * share).round() as u64;
-        (told.instructions, told.idle, told.device) = (self.instructions, self.idle, self.device);
-        told.elapsed = Time::from_ps(busy + (self.idle + self.device).as_ps() / self.cores as u64);
-        told.stack = self.stack_told_by(&sample.totals.stack, told.elapsed * self.cores as u64);
-        told
-    }
-
     /// The parts of the cores' time where busy time went as in the windows; idle time and I/O are known.
     fn stack_told_by(&self, windows: &TimeStack, time: Time) -> TimeStack {
         let busy = time.since(self.idle + self.device);
