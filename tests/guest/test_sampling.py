@@ -114,8 +114,8 @@ def test_a_live_sampled_run_is_the_same_run_again_and_tells_of_the_whole(
         runs.append(Cxlab(tmp_path / name, "all").run(str(programs / "qsort"), "20000", options=SAMPLE))
     first, again = (run.summary for run in runs)
     assert simulated(first) == simulated(again)
-    # One draw of some forty windows: its interval of 95 % misses in one of twenty, and this draw does. An
-    # interval twice as wide, four standard errors to each side, misses in one of ten thousand.
+    # One draw of some forty windows: its interval of 95 % misses in one of twenty. An interval twice as wide,
+    # four standard errors to each side, misses in one of ten thousand.
     low, high = first["sampling"]["intervals"]["ipc"]
     assert inside(full.summary["ipc"], [low - (high - low) / 2, high + (high - low) / 2])
     assert first["simulated_seconds"] == pytest.approx(full.summary["simulated_seconds"], rel=0.1)
