@@ -80,6 +80,8 @@ class Simulator:
             asked = self._files.candidate(self.leaf_values(candidate))
             whole: BenchJob = {**json.loads(job), **keys_of(asked)}  # type: ignore[typeddict-item]
             futures[self._pool.submit(model.bench_point, whole)] = (candidate, job)
+        # What has not been run when one fails is cancelled with the pool. A future that is cancelled here is one that
+        # the pool of Python 3.11 cannot break: its thread ends with a traceback.
         try:
             for future in as_completed(futures):
                 self._known[futures[future]] = future.result()
@@ -87,9 +89,6 @@ class Simulator:
                 self._watch.advance()
         except RefusedByModel as error:
             raise InputError(Code.REFUSED, "the machine", str(error), "narrower bounds: --free") from None
-        finally:
-            for future in futures:
-                future.cancel()
         return [[self._known[candidate, job] for job in jobs] for candidate in settled]
 
     def settled(self, candidate: Sequence[float]) -> Candidate:

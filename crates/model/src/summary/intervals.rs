@@ -45,6 +45,19 @@ pub fn intervals(estimate: &Value, others: &[Value]) -> (Value, Vec<String>) {
     (tree, few)
 }
 
+/// Names of numbers of `estimate` that are zero or missing in `alone`, which windows alone tell: what they count was seen
+/// in the beginning of the run, and in no window.
+pub fn unseen(estimate: &Value, alone: &Value) -> Vec<String> {
+    let mut names = Vec::new();
+    each_number(estimate, std::slice::from_ref(alone), "", &mut |name, estimate, alone| {
+        if estimate != 0.0 && alone == [0.0] {
+            names.push(name.to_owned());
+        }
+        Value::Null
+    });
+    names
+}
+
 /// The tree with each number replaced by what `of` makes of its name, itself and those at its place in `others`.
 fn each_number(tree: &Value, others: &[Value], name: &str, of: &mut impl FnMut(&str, f64, &[f64]) -> Value) -> Value {
     let mut below = |key: &str, value: &Value, at: &dyn Fn(&Value) -> Value| {
@@ -114,21 +127,28 @@ fn skewed(deviation: f64, skewness: f64, count: f64) -> f64 {
 /// How many windows tell of a figure: those that change it when they are left out. A mean over events is told by the windows
 /// that have some, so Student's t has the freedom of those, not of all. Of what does not vary, all tell.
 fn telling(estimate: f64, others: &[f64]) -> usize {
-    let far = |other: &f64| (other - estimate).abs();
-    let farthest = others.iter().map(far).fold(0.0, f64::max);
-    if farthest <= 1e-9 * estimate.abs() {
+    let farthest = farthest(estimate, others);
+    if farthest == 0.0 {
         return others.len();
     }
-    others.iter().filter(|other| far(other) > UNTOLD * farthest).count()
+    others.iter().filter(|other| (*other - estimate).abs() > UNTOLD * farthest).count()
+}
+
+/// How far a window moves the figure when it is left out, at most; 0 where that is rounding.
+fn farthest(estimate: f64, others: &[f64]) -> f64 {
+    let farthest = others.iter().map(|other| (other - estimate).abs()).fold(0.0, f64::max);
+    if farthest <= 1e-9 * estimate.abs() { 0.0 } else { farthest }
 }
 
 /// Whether a few windows make so much of the figure that its interval is not to be believed.
 fn is_skewed(estimate: f64, others: &[f64]) -> bool {
+    if farthest(estimate, others) == 0.0 {
+        return false;
+    }
     let telling = telling(estimate, others);
     if telling < others.len() && telling < FEWEST {
         return true;
     }
-    // Where nothing varies this is no number, and greater than none.
     let squared = moment(others, 3).powi(2) / moment(others, 2).powi(3);
     squared * WINDOWS_OF_SKEWNESS > others.len() as f64
 }
@@ -182,6 +202,9 @@ mod tests {
         };
         assert!(seen_by(1, 100) && seen_by(17, 170));
         assert!(!seen_by(19, 190) && !is_skewed(2.0, &[2.0, 2.0, 2.0]));
+        // What is known varies by rounding alone.
+        let rounded = 5.76e-3 * (1.0 + f64::EPSILON);
+        assert!(!is_skewed(5.76e-3, &[[5.76e-3; 40].as_slice(), &[rounded]].concat()));
     }
 
     #[test]
@@ -217,6 +240,13 @@ mod tests {
         let in_turn: Vec<f64> = (0..400).map(|window| f64::from(window % 2)).collect();
         assert_eq!(freedom(400.0, &in_turn), 399.0);
         assert_eq!(freedom(5.0, &[1.0; 5]), 4.0);
+    }
+
+    #[test]
+    fn what_no_window_has_seen_is_named() {
+        let estimate = json!({ "loads": 7, "stores": 3, "writes": 0, "nodes": { "cxl": { "latency": 300.5 } } });
+        let alone = json!({ "loads": 0, "stores": 2, "writes": 0, "nodes": { "cxl": { "latency": null } } });
+        assert_eq!(unseen(&estimate, &alone), ["loads", "nodes.cxl.latency"]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::intervals::{CONFIDENCE, intervals};
+use super::intervals::{CONFIDENCE, intervals, unseen};
 use super::whole::{Whole, Window};
 use super::{Instructions, Summary, Totals};
 use crate::core::TimeSpent;
@@ -179,7 +179,9 @@ impl Windows {
         let summary = estimate(&sum);
         let value = |summary: &Summary| figures(summary);
         let others: Vec<_> = self.measured.iter().map(|window| value(&estimate(&sum.since(window)))).collect();
-        let (intervals, few) = intervals(&value(&summary), &others);
+        let (intervals, mut few) = intervals(&value(&summary), &others);
+        let alone = Whole { beginnings: None, ..self.whole(machine, warmed) };
+        few.extend(unseen(&value(&summary), &value(&alone.summary_told_by(&sum, machine.spec()))));
         let sampling = Sampling {
             windows: self.measured.len(),
             measured_instructions: Some(sum.totals.instructions.all()),
