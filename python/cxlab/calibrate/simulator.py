@@ -80,8 +80,8 @@ class Simulator:
             asked = self._files.candidate(self.leaf_values(candidate))
             whole: BenchJob = {**json.loads(job), **keys_of(asked)}  # type: ignore[typeddict-item]
             futures[self._pool.submit(model.bench_point, whole)] = (candidate, job)
-        # What has not been run when one fails is cancelled with the pool. A future that is cancelled here is one that
-        # the pool of Python 3.11 cannot break: its thread ends with a traceback.
+        # What has not been run when one fails is cancelled with the pool. If a future were cancelled here,
+        # the thread of Python 3.11's pool would end with a traceback: it cannot break such a future.
         try:
             for future in as_completed(futures):
                 self._known[futures[future]] = future.result()
