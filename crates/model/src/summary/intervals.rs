@@ -45,8 +45,8 @@ pub fn intervals(estimate: &Value, others: &[Value]) -> (Value, Vec<String>) {
     (tree, few)
 }
 
-/// Names of numbers of `estimate` that are zero or missing in `alone`, which windows alone tell: what they count was seen
-/// in the beginning of the run, and in no window.
+/// Names of numbers of `estimate` that are zero or missing in `alone`, which windows alone tell. What they count was
+/// seen in the beginning of the run, and in no window.
 pub fn unseen(estimate: &Value, alone: &Value) -> Vec<String> {
     let mut names = Vec::new();
     each_number(estimate, std::slice::from_ref(alone), "", &mut |name, estimate, alone| {
