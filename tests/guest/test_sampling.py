@@ -216,7 +216,7 @@ def test_a_recording_of_several_processors_is_not_sampled(
 
 
 def test_a_recorded_region_can_be_sampled(programs: Path, folder: Path) -> None:
-    """Its recording begins with the markers of the program and of the region, in a phase of warming."""
+    """Its recording begins with the markers of the program and of the region, ahead of its first block."""
     trace, file = folder / "region", folder / "region.json"
     program = [str(programs / "qsort"), "filled", "3000"]
     options = ["--from-output", "filled", "--record", str(trace)]

@@ -19,10 +19,11 @@ use crate::error::{Doing, Result};
 const SELECTOR: u16 = 0x510;
 const DATA: u16 = 0x511;
 const DIRECTORY: u16 = 0x19;
-/// `[bytes]`
+/// Length of the number of entries, which the directory begins with `[bytes]`.
 const COUNT: usize = 4;
 /// Length of an entry: size (u32), key (u16), two reserved bytes, name. Numbers have their high byte first `[bytes]`.
 const ENTRY: usize = 64;
+/// Place of the name in it `[bytes]`.
 const NAME: usize = 8;
 
 /// A file as the directory has it.

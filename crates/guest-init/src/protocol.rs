@@ -1,4 +1,4 @@
-//! The messages between host and guest. The run is a file of the initramfs. All else goes over the port
+//! The messages between host and guest. The run is a file of the firmware. All else goes over the port
 //! `cxlab.control`, one JSON object a line.
 //!
 //! ```text

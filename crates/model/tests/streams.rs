@@ -132,41 +132,11 @@ fn windows_that_are_not_kept_tell_nothing() {
     assert!((2.0 * all / (even + odd) - 1.0).abs() < 0.01);
 }
 
-#[test]
-fn the_start_of_a_run_in_detail_stands_for_itself_alone() {
-    // 10,000 adds that wait for each other, then 100,000 moves that do not: the first tenth is the window.
-    let mut told = Told::default();
+/// The beginning of a run or region on the first core: 10,000 adds that wait for each other. Then come moves that do
+/// not: 10,000 are a window, and so many tens are executed behind it.
+fn tell_beginning_and_window(told: &mut Told, tens: u32) {
     told.define(0, 0x40_0000, &[0x48, 0x01, 0xdb].repeat(10));
     told.define(1, 0x41_0000, &[0x48, 0x89, 0xc3].repeat(10));
-    let phase = |phase, position| Record::Sample { phase, position, keep: Keep::All, idle_ps: 0 };
-    told.tell(phase(Phase::Beginning, 0));
-    told.execute(0, 1000);
-    told.tell(Record::Settle { sequence: 1 });
-    told.tell(phase(Phase::Measured, 10_000));
-    told.execute(1, 1000);
-    told.tell(Record::Settle { sequence: 2 });
-    told.tell(phase(Phase::Detailed, 20_000));
-    told.tell(phase(Phase::Warming, 20_000));
-    told.execute(1, 9000);
-    let summary = sampled(told);
-    assert_eq!(summary.instructions.user, 110_000);
-    let found = summary.simulated_seconds;
-    assert!((found / OF_TWO - 1.0).abs() < 0.02, "{found} s, {OF_TWO} s");
-}
-
-/// Simulated time of two cores, of which the second sleeps. 10,000 adds that wait for each other are the beginning of a
-/// region. Then come 100,000 moves that do not: the first tenth is a window. Meanwhile a device may keep the core.
-fn of_two(service: Option<Record>) -> f64 {
-    summary_of_two(9000, service).simulated_seconds
-}
-
-/// As [`of_two`], of which so many tens of moves are executed behind the window.
-fn summary_of_two(tens: u32, service: Option<Record>) -> Summary {
-    let mut told = Told::default();
-    told.define(0, 0x40_0000, &[0x48, 0x01, 0xdb].repeat(10));
-    told.define(1, 0x41_0000, &[0x48, 0x89, 0xc3].repeat(10));
-    let phase = |phase, position| Record::Sample { phase, position, keep: Keep::All, idle_ps: 0 };
-    told.tell_of(1, Record::Halt);
     told.tell(phase(Phase::Beginning, 0));
     told.execute(0, 1000);
     told.tell(Record::Settle { sequence: 1 });
@@ -176,6 +146,33 @@ fn summary_of_two(tens: u32, service: Option<Record>) -> Summary {
     told.tell(phase(Phase::Detailed, 20_000));
     told.tell(phase(Phase::Warming, 20_000));
     told.execute(1, tens);
+}
+
+fn phase(phase: Phase, position: u64) -> Record {
+    Record::Sample { phase, position, keep: Keep::All, idle_ps: 0 }
+}
+
+#[test]
+fn the_start_of_a_run_in_detail_stands_for_itself_alone() {
+    let mut told = Told::default();
+    tell_beginning_and_window(&mut told, 9000);
+    let summary = sampled(told);
+    assert_eq!(summary.instructions.user, 110_000);
+    let found = summary.simulated_seconds;
+    assert!((found / OF_TWO - 1.0).abs() < 0.02, "{found} s, {OF_TWO} s");
+}
+
+/// Simulated time of two cores, of which the second sleeps, with 90,000 moves behind the window. Meanwhile a device may
+/// keep the first core.
+fn of_two(service: Option<Record>) -> f64 {
+    summary_of_two(9000, service).simulated_seconds
+}
+
+/// As [`of_two`], of which so many tens of moves are executed behind the window.
+fn summary_of_two(tens: u32, service: Option<Record>) -> Summary {
+    let mut told = Told::default();
+    told.tell_of(1, Record::Halt);
+    tell_beginning_and_window(&mut told, tens);
     service.into_iter().for_each(|service| told.tell(service));
     told.tell(phase(Phase::Detailed, 110_000));
     told.tell(Record::End);

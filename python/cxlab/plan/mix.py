@@ -204,7 +204,7 @@ class _Program:
         model = _silent()
         places = self._places(model)
         d, x = places
-        slack = 1 + 1e-9  # the integer program's answer is feasible within its tolerance only
+        slack = 1 + FEASIBILITY  # the integer program's answer is feasible within its tolerance only
         dram, cxl = servers * design.dram * slack, servers * design.cxl * slack
         _constrain(model, model.qsum(a.memory * di for a, di in zip(self.asked, d, strict=True)) <= dram)
         _constrain(model, model.qsum(a.memory * xi for a, xi in zip(self.asked, x, strict=True)) <= cxl)

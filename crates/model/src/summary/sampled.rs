@@ -177,11 +177,11 @@ impl Windows {
         };
         let estimate = |sum: &Window| whole.summary_told_by(sum, machine.spec());
         let summary = estimate(&sum);
-        let value = |summary: &Summary| figures(summary);
-        let others: Vec<_> = self.measured.iter().map(|window| value(&estimate(&sum.since(window)))).collect();
-        let (intervals, mut few) = intervals(&value(&summary), &others);
-        let alone = Whole { beginnings: None, ..self.whole(machine, warmed) };
-        few.extend(unseen(&value(&summary), &value(&alone.summary_told_by(&sum, machine.spec()))));
+        let told = figures(&summary);
+        let others: Vec<_> = self.measured.iter().map(|window| figures(&estimate(&sum.since(window)))).collect();
+        let (intervals, mut few) = intervals(&told, &others);
+        let alone = Whole { beginnings: None, ..whole };
+        few.extend(unseen(&told, &figures(&alone.summary_told_by(&sum, machine.spec()))));
         let sampling = Sampling {
             windows: self.measured.len(),
             measured_instructions: Some(sum.totals.instructions.all()),
