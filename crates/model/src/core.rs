@@ -61,7 +61,7 @@ use misses::Misses;
 use ports::ExecutionPorts;
 use posted::Posted;
 use predictor::Predictor;
-pub use profile::{Context, Counted, FirstTouch, Profile, Site, Subject};
+pub use profile::{Context, Counted, FirstTouch, Pages, Profile, Site, Subject};
 pub use spec::{CoreParts, CoreSpec, LatencySpec, MicroOperationsSpec, PortSpec, PortsSpec};
 pub use stats::{CoreStats, TimeSpent};
 use stores::StoreQueue;

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from cxlab.elf import DATA
 from cxlab.top.objects import Loaded
+from cxlab.top.pieces import Piece, pieces
 from cxlab.top.profile import Profile, Touch
 
 KERNEL = "[kernel]"
@@ -90,24 +91,23 @@ class Names:
     # ---- data
 
     @cached_property
-    def _pages(self) -> list[int]:
-        return [touch.page for touch in self.profile.touched]
+    def _pieces(self) -> list[Piece]:
+        return pieces(self.profile.touched)
 
     @cached_property
     def _sites(self) -> list[tuple[str, int]]:
-        """Site of each page that was touched: what is known of its allocation, and the site's address."""
+        """Site of each piece: what is known of its allocation, and the site's address."""
         sites: list[tuple[str, int]] = []
-        before: Touch | None = None
-        for touch in self.profile.touched:
-            allocated = self._allocation(touch)
-            follows = before is not None and before.page + before.bytes == touch.page
-            if allocated is None and follows and sites[-1][0] == "allocated":
+        end: int | None = None
+        for piece in self._pieces:
+            allocated = self._allocation(piece.touch)
+            if allocated is None and piece.begin == end and sites[-1][0] == "allocated":
                 sites.append(sites[-1])
             elif allocated is None:
-                sites.append(("first touched", self._toucher(touch)))
+                sites.append(("first touched", self._toucher(piece.touch)))
             else:
                 sites.append(("allocated", allocated))
-            before = touch
+            end = piece.end
         self.find_lines(address for _, address in sites)
         return sites
 
@@ -140,8 +140,8 @@ class Names:
         if (where := self.object_of(address)) is not None:
             symbol = self._variable(where, address)
             return f"{symbol} ({where.name})" if symbol else f"data of {where.name}"
-        place = bisect.bisect_right(self._pages, address) - 1
-        if place < 0 or address >= self._pages[place] + self.profile.touched[place].bytes:
+        place = bisect.bisect_right(self._pieces, address, key=lambda piece: piece.begin) - 1
+        if place < 0 or address >= self._pieces[place].end:
             return "memory touched before"
         how, site = self._sites[place]
         return f"{how} in {self.with_line(site)}"

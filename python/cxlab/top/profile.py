@@ -38,10 +38,16 @@ class Entry(Struct, array_like=True, frozen=True):
 class Touch(Struct, array_like=True, frozen=True):
     """The first access to a page."""
 
+    #: virtual address of the page
     page: int
     bytes: int
     context: int
     instruction: int
+
+    @property
+    def end(self) -> int:
+        """The address behind the page."""
+        return self.page + self.bytes
 
 
 class Profile(Struct, frozen=True):

@@ -63,7 +63,14 @@ pub struct Counted {
 pub struct FirstTouch {
     pub at: Time,
     pub site: Site,
-    /// bytes of the page
+}
+
+/// Pages of one size at one virtual address, whichever processes they are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pages {
+    /// virtual address
+    pub address: u64,
+    /// size of a page `[B]`
     pub bytes: u64,
 }
 
@@ -85,7 +92,7 @@ pub struct Profile {
     /// chains of calls, each with its caller; the first stands for no call
     contexts: Vec<Context>,
     calls: FxHashMap<(u32, u64), u32>,
-    touched: FxHashMap<u64, FirstTouch>,
+    touched: FxHashMap<Pages, FirstTouch>,
     /// a bit for each page that has been touched, by the page's id
     seen: Vec<u64>,
     /// sites of the window's rows, by their places
@@ -127,9 +134,8 @@ impl Profile {
         &self.contexts
     }
 
-    /// First accesses, by the virtual address of the page.
-    pub fn touched(&self) -> impl Iterator<Item = (u64, &FirstTouch)> {
-        self.touched.iter().map(|(page, touch)| (*page, touch))
+    pub fn touched(&self) -> impl Iterator<Item = (&Pages, &FirstTouch)> {
+        self.touched.iter()
     }
 
     /// Gives a row to the instruction at this address. If the instruction repeats, it gets the following rows too.
@@ -258,8 +264,8 @@ impl Core {
             if profile.is_new(page.id)
                 && let Some(mapping) = uncore.mapping(page.id)
             {
-                let touch = FirstTouch { at, site: profile.now, bytes: 1 << mapping.size.shift() };
-                profile.touched.entry(mapping.address()).or_insert(touch);
+                let pages = Pages { address: mapping.address(), bytes: 1 << mapping.size.shift() };
+                profile.touched.entry(pages).or_insert(FirstTouch { at, site: profile.now });
             }
         }
     }

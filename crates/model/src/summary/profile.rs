@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
-use crate::core::{Counted, FirstTouch, Profile, Site, Subject};
+use crate::core::{Counted, FirstTouch, Pages, Profile, Site, Subject};
 use crate::feed::Block;
 use crate::machine::Machine;
 
@@ -53,7 +53,7 @@ struct Merged {
     contexts: Vec<(u32, u64)>,
     places: FxHashMap<(u32, u64), u32>,
     entries: FxHashMap<Subject, Counted>,
-    touched: BTreeMap<u64, FirstTouch>,
+    touched: BTreeMap<Pages, FirstTouch>,
 }
 
 impl Merged {
@@ -78,9 +78,9 @@ impl Merged {
             let subject = Subject { site: site(subject.site), granule: subject.granule / coarser, node: subject.node };
             self.entries.entry(subject).or_default().add(*counted);
         }
-        for (page, touch) in core.touched() {
+        for (pages, touch) in core.touched() {
             let touch = FirstTouch { site: site(touch.site), ..*touch };
-            let first = self.touched.entry(page).or_insert(touch);
+            let first = self.touched.entry(*pages).or_insert(touch);
             if touch.at < first.at {
                 *first = touch;
             }
@@ -99,8 +99,8 @@ impl Merged {
     }
 
     fn touched(&self) -> Vec<Value> {
-        let of = |(page, FirstTouch { site, bytes, .. }): (&u64, &FirstTouch)| {
-            json!([page, bytes, site.context, site.instruction])
+        let of = |(Pages { address, bytes }, FirstTouch { site, .. }): (&Pages, &FirstTouch)| {
+            json!([address, bytes, site.context, site.instruction])
         };
         self.touched.iter().map(of).collect()
     }
