@@ -54,11 +54,13 @@ static double frequency(void) {
 
 /* The mode's electric field at step 0, and its magnetic field half a step before, which leads to it. */
 static void excite(void) {
-    double wave = M_PI / (double)n, strength = COURANT * sin(wave / 2);
+    double wave = M_PI / (double)n, strength = COURANT * sin(wave / 2), at_corner[n + 1], between[n + 1];
+    for (long i = 0; i <= n; i++)
+        at_corner[i] = sin(wave * (double)i), between[i] = i < n ? cos(wave * ((double)i + 0.5)) : 0;
     EACH(0, 0, 0, n + 1, n + 1, n) {
-        ez[at] = sin(wave * (double)i) * sin(wave * (double)j);
-        hx[at] = j < n ? strength * sin(wave * (double)i) * cos(wave * ((double)j + 0.5)) : 0;
-        hy[at] = i < n ? -strength * cos(wave * ((double)i + 0.5)) * sin(wave * (double)j) : 0;
+        ez[at] = at_corner[i] * at_corner[j];
+        hx[at] = strength * at_corner[i] * between[j];
+        hy[at] = -strength * between[i] * at_corner[j];
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
 use crate::qemu::{self, BigLock};
-use crate::{end, port};
+use crate::{clock, end, port};
 
 /// Between two looks at the queue.
 const PAUSE: Duration = Duration::from_micros(20);
@@ -32,6 +32,8 @@ pub fn start(arguments: &Arguments) {
 /// The caller is the vCPU's thread and does not hold the big lock.
 pub fn ask(tell: impl FnOnce()) {
     let Some(&port) = PORT.get() else { return };
+    // What one of several vCPUs has been told by now is no time-stamp of the guest's.
+    clock::take_clock_read();
     let before = port::received(port, &BigLock::take());
     tell();
     let since = Instant::now();

@@ -57,16 +57,17 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
     let data = index as *mut c_void;
     // SAFETY: the instruction is being translated; the callbacks live as long as the process.
     unsafe {
-        if let Some(marker) = Marker::from_instruction(bytes) {
+        let marker = Marker::from_instruction(bytes);
+        if detail && (reads_clock(bytes) || reads_counters_of_several(marker)) {
+            let callback =
+                if turns::several() { callbacks::on_clock_read_of_several } else { callbacks::on_clock_read };
+            api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, data);
+        }
+        if let Some(marker) = marker {
             let id = usize::from(marker.id()) as *mut c_void;
             api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, region::on_marker, api::NO_REGISTERS, id);
         }
         if detail {
-            if reads_clock(bytes) {
-                let callback =
-                    if turns::several() { callbacks::on_clock_read_of_several } else { callbacks::on_clock_read };
-                api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, data);
-            }
             if turns::several() && bytes == PAUSE {
                 api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callbacks::on_pause, api::NO_REGISTERS, data);
             }
@@ -130,6 +131,12 @@ fn repeats(bytes: &[u8]) -> bool {
 fn reads_clock(bytes: &[u8]) -> bool {
     let opcode = bytes.iter().position(|byte| *byte == 0x0f).map(|at| &bytes[at..]);
     matches!(opcode, Some([0x0f, 0x31] | [0x0f, 0x01, 0xf9])) && bytes.len() <= 4
+}
+
+/// One of several vCPUs asks for the counters as it reads the clock: when none is behind it. The model answers at once then,
+/// and needs nothing that another vCPU has yet to do.
+fn reads_counters_of_several(marker: Option<Marker>) -> bool {
+    marker == Some(Marker::Counters) && turns::several()
 }
 
 #[cfg(test)]

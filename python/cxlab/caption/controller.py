@@ -5,10 +5,48 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from cxlab.description import Description
+from cxlab.run.errors import BadRequest
 from cxlab.run.host import qemu
+from cxlab.run.machine import Machine
 
 #: Ports by their names, as udev has them (crates/guest-init/src/steering.rs).
 PORT = "/dev/virtio-ports/cxlab.{}"
+
+
+@dataclass(frozen=True)
+class Steered:
+    """Linux's numbers of the nodes whose weights the controller sets. It leaves the other socket alone."""
+
+    ddr: tuple[int, ...]
+    cxl: tuple[int, ...]
+
+    @classmethod
+    def of(cls, machine: Machine) -> Steered:
+        """DDR and CXL memory of the programs' socket.
+
+        Raises:
+            BadRequest: the machine has none of one kind.
+
+        """
+        described = Description.of_document(machine.resolved).nodes
+        near = [node for node in machine.nodes if not described[node.place].is_remote]
+        numbered = [(node.number, node.devices is not None) for node in near if node.number is not None]
+        ddr, cxl = (
+            tuple(number for number, has_devices in numbered if has_devices is behind_cxl)
+            for behind_cxl in (False, True)
+        )
+        if not ddr or not cxl:
+            missing = "CXL" if ddr else "DDR"
+            raise BadRequest(
+                f"{machine.name}: its own socket has no {missing} memory to place pages on. "
+                "Name a machine with both, as `cxlab machines` lists them"
+            )
+        return cls(ddr, cxl)
+
+
+def _list(numbers: tuple[int, ...]) -> str:
+    return ",".join(map(str, numbers))
 
 
 @dataclass(frozen=True)
@@ -38,9 +76,11 @@ class Settings:
     #: the run ends after so many samples, and the program with it
     most_samples: int | None = None
 
-    def command(self, controller: Path, program: tuple[str, ...]) -> tuple[str, ...]:
+    def command(self, controller: Path, steered: Steered, program: tuple[str, ...]) -> tuple[str, ...]:
         """The command that the guest executes."""
         given = {
+            "--ddr": _list(steered.ddr),
+            "--cxl": _list(steered.cxl),
             "--mode": self.mode,
             "--sample-interval": self.interval,
             "--delay": self.delay,

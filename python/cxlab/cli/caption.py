@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from cxlab.caption import plot
-from cxlab.caption.controller import Settings
+from cxlab.caption.controller import Settings, Steered
 from cxlab.caption.live import Live
 from cxlab.caption.log import Line, LogFile, held, resting
 from cxlab.cli import session, study
@@ -22,7 +22,7 @@ from cxlab.run.guest import artefacts
 from cxlab.run.guest.protocol import Identity, Program
 from cxlab.run.host.progress import Progress
 from cxlab.run.machine import Machine
-from cxlab.run.options import detail, environment, placement, processors, table
+from cxlab.run.options import detail, environment, placement, table
 from cxlab.run.options.option import Given
 from cxlab.run.results.run_directory import RunDirectory
 
@@ -145,10 +145,6 @@ def command(
             f"valid: all. "
             "Leave --detail out"
         )
-    if given[processors.CPUS] != 1:
-        raise BadRequest(
-            f"--cpus {given[processors.CPUS]}: the counters are those of one processor; use --cpus 1"
-        )
     if objective is None and model is None and mode != "paper":
         objective = "throughput"
     settings = Settings(
@@ -166,25 +162,20 @@ def command(
     )
 
     def controller(machine: Machine) -> Program:
-        if len(machine.nodes) < 2:
-            raise BadRequest(
-                f"{machine.name} has one node, so there is no CXL memory to place pages on. Name a machine "
-                "with a CXL node, as `cxlab machines` lists them"
-            )
-        command = settings.command(artefacts.built(artefacts.CAPTION), program)
+        command = settings.command(artefacts.built(artefacts.CAPTION), Steered.of(machine), program)
         variables = environment.of(given)
         policy = placement.Placement("Caption", "default")
         return Program(command, os.getcwd(), Identity.of_caller(), variables, policy)
 
     click.echo(f"cxlab: {interval} of simulated time stands for a second of the paper", err=True)
-    steered = _Steered()
+    report = _Report()
     try:
-        return session.run(given, session.Asked(controller, program[0], steering=steered.begin))
+        return session.run(given, session.Asked(controller, program[0], steering=report.begin))
     finally:
-        steered.end(settings)
+        report.end(settings)
 
 
-class _Steered:
+class _Report:
     """The controller's log, and what is made of it when the run has ended, however it did."""
 
     def __init__(self) -> None:
@@ -202,10 +193,10 @@ class _Steered:
         self.log.close()
         if self.log.lines:
             plot.write(self.log.lines, self.folder / PLOT, f"Caption, {settings.mode}")
-            _report(self.log.lines, settings)
+            _print(self.log.lines, settings)
 
 
-def _report(lines: list[Line], settings: Settings) -> None:
+def _print(lines: list[Line], settings: Settings) -> None:
     """Print the controller's result on standard output."""
     if settings.mode != "sweep":
         click.echo(f"rests at {resting(lines):.1%} on CXL memory ({len(lines)} samples)")

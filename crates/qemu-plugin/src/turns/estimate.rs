@@ -163,10 +163,18 @@ impl Estimate {
         }
     }
 
-    /// So many of these were not executed after all: no PAUSE is among them, because it reads no clock.
+    /// So many of these were not executed after all: no PAUSE is among them, because it reads no clock. What the model has
+    /// said of the whole block is its word on what is left of it.
     pub fn take_back(&mut self, instructions: u64) {
         self.here.instructions -= instructions;
         self.entered = self.here;
+        self.known = self.not_ahead(self.known);
+    }
+
+    /// A place, or this one if the vCPU has stepped back behind it. Otherwise no later answer would be newer: a vCPU that
+    /// had to know where it is once asked for ever.
+    fn not_ahead(&self, place: Place) -> Place {
+        Place { instructions: place.instructions.min(self.here.instructions), ..place }
     }
 
     /// A device has kept it so long.
@@ -198,7 +206,7 @@ impl Estimate {
     /// The answer to one of its sync points.
     pub fn synced(&mut self, sequence: u64, ps: u64) {
         if sequence > std::mem::replace(&mut self.last_answer, sequence) && sequence + KEPT as u64 > self.last_sync {
-            self.learn(ps, self.syncs[sequence as usize % KEPT], false);
+            self.learn(ps, self.not_ahead(self.syncs[sequence as usize % KEPT]), false);
         }
     }
 
@@ -301,6 +309,28 @@ mod tests {
         assert_eq!((estimate.pace_ps(), estimate.ps()), (PACE_PS, ps));
         estimate.execute(1000, false);
         assert_eq!(estimate.ps(), ps + 1000 * PACE_PS);
+    }
+
+    #[test]
+    fn a_vcpu_that_has_stepped_back_within_a_block_can_be_told_where_it_is() {
+        for answered_before in [true, false] {
+            let mut estimate = worker();
+            let ps = estimate.ps() + 20 * PACE_PS;
+            estimate.execute(20, false);
+            estimate.sync(3);
+            if answered_before {
+                estimate.synced(3, ps);
+            }
+            // Its fifth instruction reads the clock, and another vCPU is behind.
+            estimate.take_back(15);
+            estimate.sync(4);
+            if !answered_before {
+                estimate.synced(3, ps);
+            }
+            estimate.synced(4, ps + 1);
+            assert!(estimate.is_known());
+            assert_eq!(estimate.ps(), ps + 1);
+        }
     }
 
     #[test]
