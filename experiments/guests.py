@@ -72,6 +72,20 @@ def cxlab(*arguments: str | Path) -> str:
     return done.stdout
 
 
+def run_tool(tool: Path, *arguments: str | Path) -> None:
+    """Run a program of CXLab's own on this host.
+
+    Raises:
+        InputError: it failed; the text is what it said.
+
+    """
+    done = subprocess.run([tool, *arguments], check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise InputError(
+            Code.EXPERIMENT, str(tool), done.stdout + done.stderr, "a run that ends with status 0"
+        )
+
+
 def run(
     folder: Path, name: str, options: Sequence[str | Path], program: Sequence[str | Path]
 ) -> tuple[str, Run]:

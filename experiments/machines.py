@@ -4,6 +4,7 @@ testbed         CXL-DMSim's testbed as its figures have it: prefetchers off in t
 slow_dram       one core saturates DRAM, so that the best share of CXL memory lies between 0 and 100 %
 little_llc      8468v-asic with two slices of LLC, no prefetchers: written lines leave the caches soon
 response_fifo   8468v-asic with other depths of the FIFOs between root port and device
+quarter_of_snc  a quarter of an SNC node of MICRO'23's testbed, for guests of two processors
 """
 
 from __future__ import annotations
@@ -54,6 +55,48 @@ bandwidth = {{ value = "3.2 GB/s", source = "chosen: half of DRAM's, so that a t
 channels = {{ value = 1, source = "chosen" }}
 interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" }}
 """
+
+
+#: `dram` and `cxl` are a quarter of the node's bandwidths [GB/s]; latencies are the whole's.
+QUARTER_OF_SNC = """
+description = "a quarter of an SNC node of MICRO'23's testbed with CXL-A, for guests of two processors"
+based_on = "6430-cxl-a-2ch"
+host.llc.slices = 2
+host.home.requests_of_core = 8
+
+[nodes.dram]
+description = "a quarter of two channels of DDR5-4800"
+
+[nodes.dram.memory.coarse]
+latency = {{ value = "46 ns", source = "with it a load takes 104 ns, as from the whole" }}
+banks = {{ value = 32, source = "JESD79-5: 8 groups of 4 banks" }}
+bank_busy = {{ value = "48 ns", source = "JESD79-5, DDR5-4800: tRC = tRAS 32 ns + tRP 16 ns" }}
+bandwidth = {{ value = "{dram} GB/s", source = "a quarter of the whole's" }}
+channels = {{ value = 1, source = "chosen" }}
+interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" }}
+
+[nodes.cxl]
+description = "CXL-A with a quarter of its bandwidth"
+
+[nodes.cxl.device.memory.coarse]
+latency = {{ value = "47 ns", source = "with it a load takes 239 ns, as from the whole" }}
+banks = {{ value = 32, source = "JESD79-5: 8 groups of 4 banks" }}
+bank_busy = {{ value = "48 ns", source = "JESD79-5, DDR5-4800: tRC = tRAS 32 ns + tRP 16 ns" }}
+bandwidth = {{ value = "{cxl} GB/s", source = "a quarter of the whole's" }}
+channels = {{ value = 1, source = "chosen" }}
+interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" }}
+"""
+
+
+def quarter_of_snc(folder: Path) -> Path:
+    """Write two cores of an SNC node, and a quarter of what its eight share, into ``folder``: its file.
+
+    A core may have as many entries of the tables of two slices as it has in eight.
+    """
+    dram, cxl = (node.bandwidth_gb_s / 4 for node in model.describe("6430-cxl-a-2ch").nodes)
+    machine = folder / "quarter-of-snc.toml"
+    machine.write_text(QUARTER_OF_SNC.format(dram=round(dram, 1), cxl=round(cxl, 1)))
+    return machine
 
 
 def testbed(name: str) -> AskedMachine:

@@ -1,10 +1,9 @@
-"""MICRO'23 (Sun et al.), figure 13: Caption from 50 % on applications and mixes, beside static shares.
+"""MICRO'23 (Sun et al.), figure 13: Caption from 50 % on real programs and mixes, beside static shares.
 
-Caption's estimator is fitted as the paper fitted its own: on embedding reduction at several shares. Nothing
-is fitted on the applications that it steers. An application stands for the SPEC program whose law of access
-is nearest. An execution of the programs is twelve samples of 12 us: microseconds stand for seconds. Programs
-with phases have samples of 30 us, so that an execution has all phases. Stores have 120 us (2 ms alone), so
-that a sample has requests enough.
+Caption is the servers' controller, in the guest. Its estimator is fitted as the paper fitted its own: on
+embedding reduction at several shares. Nothing is fitted on the programs that it steers. They run for ever,
+and their pages follow each new share. The paper's programs ended, and their next executions took it. A
+millisecond stands for a second. Throughput is that of instructions in user mode: no program spins.
 """
 
 from __future__ import annotations
@@ -12,32 +11,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from statistics import mean, stdev
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Literal
 
+import click
 from cxlab import figure
-from cxlab.border import CaptionMode, CaptionObjective
-from cxlab.figure import Line
-from cxlab.place.request import Application, Share, Study
-from cxlab.place.study import CaptionSettings, caption, fit, quality, run
+from cxlab.caption.log import Held, Line, held, read
+from cxlab.cli.workload import find
+from cxlab.figure import Line as Curve
+from cxlab.run.guest import artefacts
+from cxlab.workload import prepared
 
-from experiments.experiment import Asked, Report, synthetic
+from experiments import guests, machines
+from experiments.experiment import Asked, Report, real
 from experiments.report import PAGES, Figures, Row, change
 
-SUBJECT = synthetic("generators with the nearest law of access stand for SPEC programs, Redis and DLRM")
 MAKES = ("micro23/fig13",)
-#: Between two static shares [%], and executions of each run of Caption.
-STEP, EXECUTIONS = 5, 32
-QUICK_STEP, QUICK_EXECUTIONS = 25, 8
+Mode = Literal["paper", "adaptive"]
+#: Arguments of a program that runs for ever on its threads: about 16 MB, twice the caches of the machine.
+PROGRAMS = {
+    "fdtd": ("72", "0", "1000000000"),
+    "network-simplex": ("12000", "96000", "1", "1000000000"),
+    "ocean": ("96", "30", "0", "1000000000"),
+    "relativity": ("32", "0", "1000000000"),
+}
+#: Rows, queries, rows a query, threads, warm queries, skew, seed: it has drawn all queries before the first.
+EMBEDDING = ("65536", "40000", "80", "2", "0", "0", "1")
+SUBJECT = real("; ".join(find(name).what for name in (*PROGRAMS, "embedding")))
+CPUS, MEMORY = 2, "dram=256M,cxl=256M"
+SHARES, QUICK_SHARES = "0%,10%,20%,30%,40%,50%", "0%,20%,50%"
+#: Samples of a search.
+SAMPLES, QUICK_SAMPLES = "80", "25"
+#: A program has begun by then, and pages move fast, so that a share is judged soon.
+STEERED = ("--interval", "1ms", "--move-rate", "8GB/s")
+DELAY, EMBEDDING_DELAY = "60ms", "90ms"
+JUDGED = ("--least-samples", "4", "--settling-samples", "1")
 
 
 @dataclass(frozen=True)
 class Case:
-    """The applications that run together, and the paper's gain."""
+    """The programs that run together, those of the paper, and its gain."""
 
     names: Sequence[str]
     beside: str
     #: gain over the better of 0 % and 50 % [%]
-    gain: float | None
+    gain: float
 
     @property
     def label(self) -> str:
@@ -46,112 +65,119 @@ class Case:
 
 
 CASES = (
-    Case(["streaming"], "fotonik3d", 19.0),
-    Case(["pointer_rich"], "mcf", 18.0),
-    Case(["phased"], "roms", 8.0),
-    Case(["embedding"], "cactuBSSN", 20.0),
-    Case(["store-a-uniform"], "Redis", None),
-    Case(["pointer_rich", "phased"], "mcf and roms", 24.0),
-    Case(["streaming", "phased"], "cactuBSSN and roms", 1.0),
-    Case(["store-a-uniform", "embedding"], "Redis and DLRM", 4.0),
+    Case(["fdtd"], "fotonik3d", 19.0),
+    Case(["network-simplex"], "mcf", 18.0),
+    Case(["ocean"], "roms", 8.0),
+    Case(["relativity"], "cactuBSSN", 20.0),
+    Case(["network-simplex", "ocean"], "mcf and roms", 24.0),
+    Case(["relativity", "ocean"], "cactuBSSN and roms", 1.0),
 )
-FIT_SHARES = (9, 15, 20, 25, 30, 40, 50, 60, 67)
-#: The last executions, which are the steady state.
-STEADY = 6
 
 
-def study(case: Case, share: int = 50) -> Study:
-    """The programs of a case; two share the sixteen cores of a single one."""
-    threads = 16 // len(case.names)
-    applications = [
-        Application.of(name) if name.startswith("store") else Application.of(name, threads)
-        for name in case.names
-    ]
-    # A static share is counted for longer than an execution, so that the best of them is not the luckiest.
-    stores = [application.is_store for application in applications]
-    measure = "40 ms" if all(stores) else "2 ms" if any(stores) else "400 us"
-    return Study(applications, Share(share), warm="60 us", measure=measure)
+def command(names: Sequence[str]) -> list[str]:
+    """The command that runs these programs beside each other on all processors, for ever."""
+    threads = CPUS // len(names)
+    variables = [f"OMP_NUM_THREADS={threads}", "OMP_WAIT_POLICY=passive"]
+    if len(names) == 1:
+        return ["env", *variables, "OMP_PROC_BIND=true", *_program(names[0])]
+    programs = " & ".join(" ".join(_program(name)) for name in names)
+    return ["env", *variables, "sh", "-c", programs]
 
 
-def settings(case: Case, mode: CaptionMode, objective: CaptionObjective, executions: int) -> CaptionSettings:
-    """Caption from 50 %."""
-    stores = [name.startswith("store") for name in case.names]
-    if any(stores):
-        sample = "2 ms" if all(stores) else "120 us"
-    else:
-        sample = "30 us" if "phased" in case.names else "12 us"
-    return CaptionSettings(mode, 50, objective, executions, sample=sample)
+def _program(name: str) -> list[str]:
+    workload = find(name)
+    built = prepared.prepare(workload, workload.values("paper-ratio", ()), 0).build / prepared.PROGRAM
+    return [str(built), *(EMBEDDING if name == "embedding" else PROGRAMS[name])]
+
+
+@dataclass
+class Runs:
+    """Runs of ``cxlab caption`` in a folder. A finished one is not made again."""
+
+    folder: Path
+    machine: Path
+
+    def log(self, name: str, program: Sequence[str], *options: str) -> Path:
+        """The controller's log of one run."""
+        out = self.folder / name
+        done = out.with_suffix(".done")
+        if not done.exists():
+            click.echo(f"cxlab: {name}", err=True)
+            given: list[str | Path] = ["--machine", self.machine, "--out", out, "--overwrite"]
+            given += ["--cpus", str(CPUS), "--memory", MEMORY, *STEERED, *JUDGED, *options, "--", *program]
+            done.write_text(guests.cxlab("caption", *given))
+        return out / "caption.jsonl"
+
+    def sweep(self, names: Sequence[str], shares: str) -> Path:
+        """The log of a static sweep."""
+        delay = EMBEDDING_DELAY if "embedding" in names else DELAY
+        options = ["--mode", "sweep", "--shares", shares, "--delay", delay]
+        return self.log(f"{'-'.join(names)}-sweep", command(names), *options)
+
+    def search(self, names: Sequence[str], mode: Mode, model: Path, samples: str) -> list[Line]:
+        """Samples of Caption from 50 %."""
+        options = ["--mode", mode, "--start", "50%", "--most-samples", samples, "--delay", DELAY]
+        options += ["--model", str(model)] if mode == "paper" else ["--objective", "throughput"]
+        return read(self.log(f"{'-'.join(names)}-{mode}", command(names), *options))
 
 
 def measure(asked: Asked) -> Report:
-    """Fit, sweep, steer, compare; quick: the first case alone."""
-    step, executions = (QUICK_STEP, QUICK_EXECUTIONS) if asked.quick else (STEP, EXECUTIONS)
-    shares = FIT_SHARES[::4] if asked.quick else FIT_SHARES
-    fitted = [Share(percent) for percent in shares]
-    outcome = fit(study(Case(["embedding"], "", None)), fitted, CaptionSettings("fit"))
-    explained = quality(outcome)
-    found = _Found(
-        notes=[
-            "the paper's shares at the end: 29 to 41 % (another ratio of bandwidths: figure 9a's note)",
-            f"estimator, fitted on embedding: R^2 {explained.r_squared:.4f}, Pearson {explained.pearson:.4f}",
-        ]
-    )
+    """Fit, sweep, steer, compare; quick: the first case, searched in one mode."""
+    runs = Runs(asked.folder, machines.quarter_of_snc(asked.folder))
+    shares, samples = (QUICK_SHARES, QUICK_SAMPLES) if asked.quick else (SHARES, SAMPLES)
+    model = asked.folder / "model.json"
+    modes: tuple[Mode, ...] = ("adaptive",) if asked.quick else ("paper", "adaptive")
+    if not asked.quick:
+        guests.run_tool(artefacts.CAPTION, "fit", runs.sweep(["embedding"], shares), "--output", model)
+    found = _Found()
     for case in CASES[:1] if asked.quick else CASES:
-        _compare(case, outcome.model, step, executions, found)
+        static = held(read(runs.sweep(case.names, shares)))
+        found.add_static(case, static)
+        for mode in modes:
+            found.add_search(case, mode, static, runs.search(case.names, mode, model, samples))
     draw = partial(
         figure.lines,
         title="Caption from 50 %, adaptive",
-        x="execution",
+        x="time [ms]",
         y="pages on CXL memory [%]",
         curves=found.curves,
     )
-    return Report(
-        [Figures("MICRO'23 figure 13: Caption in simulation", found.rows, MAKES[0])], found.notes, draw
-    )
+    notes = ["the paper's shares at the end: 29 to 41 %", *found.notes]
+    return Report([Figures("MICRO'23 figure 13: Caption in the guest", found.rows, MAKES[0])], notes, draw)
+
+
+def default(static: Sequence[Held]) -> float:
+    """Throughput of the better of 0 % and 50 %."""
+    return max(one.throughput for one in static if one.share < 0.01 or abs(one.share - 0.5) < 0.01)
 
 
 @dataclass
 class _Found:
     """Rows, curves and notes of all cases."""
 
-    notes: list[str]
     rows: list[Row] = field(default_factory=list)
-    curves: list[Line] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
 
+    def add_static(self, case: Case, static: Sequence[Held]) -> None:
+        """The best static share."""
+        best = max(static, key=lambda one: one.throughput)
+        label = f"{case.label} ({case.beside})"
+        self.rows.append(Row(f"{label}: best static share", None, round(100 * best.share), PAGES))
+        gain = change(best.throughput, default(static))
+        self.rows.append(Row("  best static share: over the better of 0 and 50 %", None, gain))
 
-def _compare(case: Case, model: object, step: int, executions: int, found: _Found) -> None:
-    shares = sorted({*range(0, 101, step), 50})
-    alone = dict(zip(shares, run([study(case, share) for share in shares]), strict=True))
-    work = {share: outcome.works for share, outcome in alone.items()}
-    normal = work[50]
-    static = {share: _geometric(done, normal) for share, done in work.items()}
-    best = max(static, key=lambda percent: static[percent])
-    default = max(static[0], static[50])
-    found.rows.append(Row(f"{case.label} ({case.beside}): best static share", None, best, PAGES))
-    modes: tuple[CaptionMode, ...] = ("paper", "adaptive")
-    jobs = [(study(case), settings(case, mode, {"model": model}, executions), normal) for mode in modes]
-    for mode, outcome in zip(modes, caption(jobs), strict=True):
-        steady = outcome.executions[-STEADY:]
-        reached = mean(execution.throughput for execution in steady)
-        share = 100 * mean(execution.share for execution in steady)
-        found.rows.append(
-            Row(
-                f"  {mode}: over the better of 0 and 50 %",
-                case.gain,
-                change(reached, default),
-                rank=f"gain, {mode}",
-            )
+    def add_search(self, case: Case, mode: Mode, static: Sequence[Held], lines: list[Line]) -> None:
+        """The end of a search: the last third of its samples, without those in which pages moved."""
+        last = [line for line in lines[-(len(lines) // 3) :] if not line.left_out]
+        reached = [line.throughput for line in last]
+        gain = change(fmean(reached), default(static))
+        what = f"  {mode}: over the better of 0 and 50 %"
+        self.rows.append(Row(what, case.gain, gain, rank=f"gain, {mode}"))
+        share, spread = 100 * fmean(line.cxl_share for line in last), stdev(reached) / fmean(reached)
+        self.notes.append(
+            f"{case.label}, {mode}: share {share:.1f} % at the end, a sample's throughput +-{spread:.1%}"
         )
-        found.rows.append(Row(f"  {mode}: over the best static share", None, change(reached, static[best])))
-        spread = stdev(execution.throughput for execution in steady) / reached
-        found.notes.append(f"{case.label}, {mode}: share {share:.1f} % at the end, throughput +-{spread:.1%}")
         if mode == "adaptive":
-            points = [(n, 100 * execution.share) for n, execution in enumerate(outcome.executions, 1)]
-            found.curves.append(Line(case.label, points))
-
-
-def _geometric(work: Sequence[float], normal: Sequence[float]) -> float:
-    product = 1.0
-    for one, of in zip(work, normal, strict=True):
-        product *= one / of
-    return float(product ** (1 / len(work)))
+            points = [(1e3 * line.time_s, 100 * line.cxl_share) for line in lines]
+            self.curves.append(Curve(case.label, points))

@@ -7,7 +7,6 @@ cores.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from cxlab.caption.log import Held, held, read, resting
@@ -78,7 +77,7 @@ def measure(asked: Asked) -> Report:
     best = max(rows, key=lambda row: row.throughput)
     model = folder / "model.json"
     if not asked.quick:
-        subprocess.run([artefacts.CAPTION, "fit", sweep, "--output", model], check=True)
+        guests.run_tool(artefacts.CAPTION, "fit", sweep, "--output", model)
     start = ("--start", "50%")
     search = (*start, "--most-samples", most, *REPLACED)
     fitted, paper = ("--model", str(model)), ("--mode", "paper")

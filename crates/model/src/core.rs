@@ -31,6 +31,7 @@ mod posted;
 mod predictor;
 mod prefetch;
 mod profile;
+mod refusals;
 mod spec;
 mod stats;
 mod stores;
@@ -62,6 +63,7 @@ use ports::ExecutionPorts;
 use posted::Posted;
 use predictor::Predictor;
 pub use profile::{Context, Counted, FirstTouch, Pages, Profile, Site, Subject};
+use refusals::Refusals;
 pub use spec::{CoreParts, CoreSpec, LatencySpec, MicroOperationsSpec, PortSpec, PortsSpec};
 pub use stats::{CoreStats, TimeSpent};
 use stores::StoreQueue;
@@ -130,6 +132,9 @@ pub struct Core {
     translation: Translation,
     locked: LockedRows,
     prefetch: Option<Prefetchers>,
+    /// how often prefetchers of L1, and those of L2, find no room in detail
+    refusals_near: Refusals,
+    refusals_ahead: Refusals,
     in_hand: Option<Step>,
     /// when the wait for an interrupt began
     halted: Option<Time>,
@@ -194,6 +199,8 @@ impl Core {
             caches: Private::new(parts.l1, parts.l2)?,
             translation: Translation::new(parts),
             prefetch: parts.prefetch.enabled.then(|| Prefetchers::new(parts.prefetch)),
+            refusals_near: Refusals::default(),
+            refusals_ahead: Refusals::default(),
             timing,
             in_hand: None,
             halted: None,

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use cxlab_kernel::Stream;
 use cxlab_model::addr::Hpa;
+use cxlab_model::fact::Sourced;
 use cxlab_model::feed::{Branch, LineAccess, Outcome, Touch};
 use cxlab_model::request::NodeId;
 use cxlab_model::summary::Summary;
@@ -73,6 +74,32 @@ fn prefetchers_read_ahead_of_what_is_touched_functionally() {
         });
         assert_eq!(summary.nodes["dram"].loads, loads, "{line}");
     }
+}
+
+#[test]
+fn as_many_lines_are_refused_functionally_as_in_detail() {
+    const PAGES: u64 = 2048;
+    let mut spec = MachineSpec::load(MACHINE).unwrap();
+    // Few more entries than fill buffers: where loads overlap, the other line of 128 bytes often finds no room.
+    let entries = *spec.host.core.fill_buffers + 4;
+    spec.host.prefetch.superqueue = Sourced::new(entries, "the test");
+    let mut machine = machine_of(spec);
+    // Triangular numbers: no two distances are equal, or a prefetcher of L1 would follow them. 66 lines spread over L2's sets.
+    let lines = |from: u64| (0..PAGES).map(move |number| (from + number * (number + 1) / 2 % PAGES) * 66);
+    let missing = |machine: &Machine, from: u64| {
+        let others = lines(from).map(|line| Hpa::new((line + 1) * LINE));
+        others.filter(|other| machine.cores()[0].state(*other).is_none()).count() as u64
+    };
+    run(&mut machine, |script| {
+        lines(0).for_each(|line| {
+            script.independent_load(line * LINE);
+        });
+    });
+    let in_detail = missing(&machine, 0);
+    assert!((PAGES / 10..PAGES * 9 / 10).contains(&in_detail), "{in_detail}");
+    lines(PAGES).for_each(|line| touch(&mut machine, line, Touch::Plain));
+    let functionally = missing(&machine, PAGES);
+    assert!(in_detail.abs_diff(functionally) < PAGES / 50, "{in_detail} in detail, {functionally} functionally");
 }
 
 #[test]

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
 
-import msgspec
-from msgspec import Struct
-
 from cxlab import model
 from cxlab.border import (
     CaptionExecution,
@@ -104,26 +101,6 @@ class CaptionSettings:
     executions: int = 24
     samples: int = 12
     sample: str = "12 us"
-
-
-class Quality(Struct, frozen=True):
-    """How well a fitted model explains the samples that made it, as crates/caption writes it."""
-
-    #: coefficient of determination
-    r_squared: float
-    #: correlation of the estimate with the throughput
-    pearson: float
-
-
-class _Fitted(Struct, frozen=True):
-    """A model that was fitted, as far as it is read here."""
-
-    quality: Quality
-
-
-def quality(fitted: CaptionOutcome) -> Quality:
-    """The quality of the model that `fit` made."""
-    return msgspec.convert(fitted.model, type=_Fitted).quality
 
 
 def run(studies: Sequence[Study]) -> list[Outcome]:

@@ -77,6 +77,16 @@ impl Core {
         self.prefetch.as_mut().map(wanted).unwrap_or_default()
     }
 
+    /// Whether warming refuses what a prefetcher of L1 wants next.
+    pub(crate) fn refuses_near(&mut self) -> bool {
+        self.refusals_near.refuses()
+    }
+
+    /// Whether warming refuses what a prefetcher of L2 wants next.
+    pub(crate) fn refuses_ahead(&mut self) -> bool {
+        self.refusals_ahead.refuses()
+    }
+
     /// A prefetcher of L1 wants the line: where it was found.
     pub(crate) fn comes_near(&mut self, line: Hpa, by: Reference) -> Hit {
         self.caches.comes_near(line, by)

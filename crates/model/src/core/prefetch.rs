@@ -11,6 +11,14 @@ use crate::error::ModelError;
 use crate::feed::LineAccess;
 use crate::request::{Op, Want};
 
+/// Answer to wanted lines.
+struct Asked {
+    /// those that were asked for, with the one that was refused
+    lines: u32,
+    /// those that were not requested: the one that was refused, and all behind it
+    left: u32,
+}
+
 impl Core {
     /// Shows a load to the prefetchers of L1.
     #[inline]
@@ -29,6 +37,7 @@ impl Core {
     /// Brings a line to L1, if half of the fill buffers are free. The prefetchers of L2 see it.
     fn bring_near<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) -> Result<(), ModelError> {
         if !self.misses.buffers.is_half_free(at) {
+            self.refusals_near.count(1, 1);
             return Ok(());
         }
         let by = Reference::of_core(self.id, ReferenceKind::Prefetch);
@@ -46,12 +55,14 @@ impl Core {
             }
             Hit::Neither => {
                 if self.has_no_way(line, at, uncore) {
+                    self.refusals_near.count(1, 1);
                     return Ok(());
                 }
                 let buffer = self.misses.buffers.take(at);
                 self.read(line, buffer, at, uncore)?;
             }
         }
+        self.refusals_near.count(1, 0);
         self.stats.l1_prefetches.increment();
         self.read_ahead(line, found == Hit::L2, at, uncore)
     }
@@ -65,11 +76,12 @@ impl Core {
         uncore: &mut U,
     ) -> Result<(), ModelError> {
         let [pair, streamed] = self.wants(line, hit);
-        self.ask(pair, at, uncore)?;
-        let refused = self.ask(streamed, at, uncore)?;
-        if let Some(prefetchers) = self.prefetch.as_mut().filter(|_| refused > 0) {
-            prefetchers.refused(refused);
+        let pair = self.ask(pair, at, uncore)?;
+        let streamed = self.ask(streamed, at, uncore)?;
+        for asked in [&pair, &streamed] {
+            self.refusals_ahead.count(asked.lines, u32::from(asked.left > 0));
         }
+        self.was_refused(streamed.left);
         Ok(())
     }
 
@@ -80,19 +92,27 @@ impl Core {
         self.ask(prefetchers.homeless(line), at, uncore).map(drop)
     }
 
-    /// Requests the wanted lines that are neither here nor on their way. Returns how many were refused.
-    fn ask<U: Uncore>(&mut self, wanted: Wanted, at: Time, uncore: &mut U) -> Result<u32, ModelError> {
-        let mut lines = wanted;
-        while let Some(line) = lines.next() {
+    /// Tells the streamer that so many of the lines that it wanted last were refused.
+    pub(crate) fn was_refused(&mut self, lines: u32) {
+        if let Some(prefetchers) = self.prefetch.as_mut().filter(|_| lines > 0) {
+            prefetchers.refused(lines);
+        }
+    }
+
+    /// Requests the wanted lines that are neither here nor on their way, up to the first for which there is no room.
+    fn ask<U: Uncore>(&mut self, wanted: Wanted, at: Time, uncore: &mut U) -> Result<Asked, ModelError> {
+        let (mut wanted, mut lines) = (wanted, 0);
+        while let Some(line) = wanted.next() {
             if self.caches.holds(line) || self.misses.awaits(line) {
                 continue;
             }
+            lines += 1;
             if self.has_no_way(line, at, uncore) {
-                return Ok(lines.left() + 1);
+                return Ok(Asked { lines, left: wanted.left() + 1 });
             }
             self.read(line, None, at, uncore)?;
         }
-        Ok(0)
+        Ok(Asked { lines, left: 0 })
     }
 
     /// Whether the superqueue has no room, or requests queue on the way to the line's memory.

@@ -1,12 +1,12 @@
 //! Functional warming: caches, TLBs and predictor see what a program does while the machine's time stands still.
 //!
 //! Hits and misses are not counted. A changed line that leaves the LLC is written in no time. Prefetchers read ahead as
-//! in detail, but nothing refuses them. Not modelled: warming has no wrong path either. It touches a line in program
+//! in detail, and as many of their lines are refused. Not modelled: warming has no wrong path either. It touches a line in program
 //! order, not when its miss returns.
 
 use super::Machine;
 use crate::addr::{Hpa, LINE_BYTES};
-use crate::cache::{Hit, Nearest, ProgramCounter, Reference, ReferenceKind, Victim};
+use crate::cache::{Hit, Nearest, ProgramCounter, Reference, ReferenceKind, Victim, Wanted};
 use crate::feed::{Branch, LineAccess, Outcome, Touch};
 use crate::request::CoreId;
 use crate::translation::{Forget, Page, PageId};
@@ -80,8 +80,11 @@ impl Machine {
         }
     }
 
-    /// A prefetcher of L1 wants a line. In detail it may be refused for want of room, which takes time.
+    /// A prefetcher of L1 wants a line. Want of room takes time: as many are refused as in detail.
     fn bring_near(&mut self, line: Hpa, core: CoreId) {
+        if self.cores[usize::from(core.0)].refuses_near() {
+            return;
+        }
         let by = Reference::of_core(core, ReferenceKind::Prefetch);
         let found = self.cores[usize::from(core.0)].comes_near(line, by);
         if found == Hit::L1 || self.shared.home.of(line).is_none() {
@@ -93,18 +96,31 @@ impl Machine {
         self.read_ahead(line, found == Hit::L2, core);
     }
 
-    /// L2 was looked into for a line: its prefetchers want others. In detail they may be refused for want of room, which
-    /// takes time.
+    /// L2 was looked into for a line: its prefetchers want others.
     fn read_ahead(&mut self, looked_up: Hpa, hit: bool, core: CoreId) {
+        let [pair, streamed] = self.cores[usize::from(core.0)].wants(looked_up, hit);
+        self.bring_ahead(pair, core);
+        let refused = self.bring_ahead(streamed, core);
+        self.cores[usize::from(core.0)].was_refused(refused);
+    }
+
+    /// Prefetchers of L2 want these lines. Want of room takes time: as many are refused as in detail. Returns the number of
+    /// those that are not brought for that.
+    fn bring_ahead(&mut self, mut wanted: Wanted, core: CoreId) -> u32 {
         let number = usize::from(core.0);
-        for line in self.cores[number].wants(looked_up, hit).into_iter().flatten() {
-            if !self.cores[number].holds(line) && self.shared.home.of(line).is_some() {
-                let by = Reference::of_core(core, ReferenceKind::Prefetch);
-                self.bring_from_beyond(line, false, by, Nearest::L2);
-                // A stream goes on: its next lines are wanted soon.
-                self.expect_touch(number, Hpa::new(line.get() + NEXT_OF_STREAM));
+        while let Some(line) = wanted.next() {
+            if self.cores[number].holds(line) || self.shared.home.of(line).is_none() {
+                continue;
             }
+            if self.cores[number].refuses_ahead() {
+                return wanted.left() + 1;
+            }
+            let by = Reference::of_core(core, ReferenceKind::Prefetch);
+            self.bring_from_beyond(line, false, by, Nearest::L2);
+            // A stream goes on: its next lines are wanted soon.
+            self.expect_touch(number, Hpa::new(line.get() + NEXT_OF_STREAM));
         }
+        0
     }
 
     /// A line that its core lacks comes from another core, the LLC or its memory.
