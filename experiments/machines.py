@@ -79,7 +79,7 @@ interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" 
 description = "CXL-A with a quarter of its bandwidth"
 
 [nodes.cxl.device.memory.coarse]
-latency = {{ value = "47 ns", source = "with it a load takes 239 ns, as from the whole" }}
+latency = {{ value = "48 ns", source = "with it a load takes 239 ns, as from the whole" }}
 banks = {{ value = 32, source = "JESD79-5: 8 groups of 4 banks" }}
 bank_busy = {{ value = "48 ns", source = "JESD79-5, DDR5-4800: tRC = tRAS 32 ns + tRP 16 ns" }}
 bandwidth = {{ value = "{cxl} GB/s", source = "a quarter of the whole's" }}

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from cxlab import model
 
+from experiments import machines
 from experiments.command import command
 from experiments.experiment import Kind, all_experiments, find
 
@@ -70,3 +72,19 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 def test_a_plot_that_does_not_exist_is_refused_before_the_work(tmp_path: Path) -> None:
     done = CliRunner().invoke(command, ["run", "redis", "--plot", str(tmp_path / "none" / "figure.png")])
     assert done.exit_code == 2 and "no folder" in done.output
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_quarter_of_an_snc_node_is_as_far_as_the_whole_and_a_quarter_as_fast(
+    place: int, tmp_path: Path
+) -> None:
+    quarter, whole = str(machines.quarter_of_snc(tmp_path)), "6430-cxl-a-2ch"
+    part, node = (model.describe(name).nodes[place] for name in (quarter, whole))
+    assert part.bandwidth_gb_s == pytest.approx(node.bandwidth_gb_s / 4, rel=0.01)
+    found = []
+    for name in (quarter, whole):
+        file = tmp_path / "latency.json"
+        asked = ["bench", "latency", "--machine", name, "--node", node.name, "--json", str(file)]
+        subprocess.run([sys.executable, "-m", "cxlab", *asked], check=True, capture_output=True)
+        found.append(json.loads(file.read_text())["points"][0]["latency_ns"])
+    assert found[0] == pytest.approx(found[1], abs=1)
