@@ -62,14 +62,7 @@ def cxlab(*arguments: str | Path) -> str:
         InputError: the command failed; the text is what it said.
 
     """
-    command = [sys.executable, "-m", "cxlab", *map(str, arguments)]
-    # If the experiment is killed, the command ends as it does after ctrl-C.
-    bound = lifeline.of_this_process(signal.SIGTERM)
-    done = subprocess.run(command, check=False, capture_output=True, text=True, preexec_fn=bound)
-    if done.returncode != 0:
-        said = f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
-        raise InputError(Code.EXPERIMENT, f"cxlab {arguments[0]}", said, "a run that ends with status 0")
-    return done.stdout
+    return _said([sys.executable, "-m", "cxlab", *arguments], f"cxlab {arguments[0]}")
 
 
 def run_tool(tool: Path, *arguments: str | Path) -> None:
@@ -79,11 +72,17 @@ def run_tool(tool: Path, *arguments: str | Path) -> None:
         InputError: it failed; the text is what it said.
 
     """
-    done = subprocess.run([tool, *arguments], check=False, capture_output=True, text=True)
+    _said([tool, *arguments], str(tool))
+
+
+def _said(command: Sequence[str | Path], name: str) -> str:
+    # If the experiment is killed, the command ends as it does after ctrl-C.
+    bound = lifeline.of_this_process(signal.SIGTERM)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, preexec_fn=bound)
     if done.returncode != 0:
-        raise InputError(
-            Code.EXPERIMENT, str(tool), done.stdout + done.stderr, "a run that ends with status 0"
-        )
+        said = f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
+        raise InputError(Code.EXPERIMENT, name, said, "a run that ends with status 0")
+    return done.stdout
 
 
 def run(

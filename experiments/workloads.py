@@ -42,7 +42,12 @@ Options = tuple[str, ...]
 
 def subject(*programs: Program[Any]) -> Subject:
     """Subject of an experiment on these workloads: each says so if it stands for another program."""
-    return real("; ".join(find(program.name).what for program in programs))
+    return subject_of(*(program.name for program in programs))
+
+
+def subject_of(*names: str) -> Subject:
+    """Do what `subject` does, by the names of the workloads."""
+    return real("; ".join(find(name).what for name in names))
 
 
 def bound(node: str) -> Options:

@@ -24,13 +24,13 @@ from cxlab.figure import Line as Curve
 from cxlab.run.guest import artefacts
 from cxlab.workload import prepared
 
-from experiments import guests, machines
-from experiments.experiment import Asked, Report, real
+from experiments import guests, machines, workloads
+from experiments.experiment import Asked, Report
 from experiments.report import PAGES, Figures, Row, change
 
 MAKES = ("micro23/fig13",)
 Mode = Literal["paper", "adaptive"]
-#: Arguments of a program that runs for ever on its threads: about 16 MB, twice the caches of the machine.
+#: Arguments of a program that runs for ever on its threads: 13 to 18 MB, twice the caches of the machine.
 PROGRAMS = {
     "fdtd": ("72", "0", "1000000000"),
     "network-simplex": ("12000", "96000", "1", "1000000000"),
@@ -39,15 +39,15 @@ PROGRAMS = {
 }
 #: Rows, queries, rows a query, threads, warm queries, skew, seed: it has drawn all queries before the first.
 EMBEDDING = ("65536", "40000", "80", "2", "0", "0", "1")
-SUBJECT = real("; ".join(find(name).what for name in (*PROGRAMS, "embedding")))
+SUBJECT = workloads.subject_of(*PROGRAMS, "embedding")
 CPUS, MEMORY = 2, "dram=256M,cxl=256M"
 SHARES, QUICK_SHARES = "0%,10%,20%,30%,40%,50%", "0%,20%,50%"
 #: Samples of a search.
 SAMPLES, QUICK_SAMPLES = "80", "25"
-#: A program has begun by then, and pages move fast, so that a share is judged soon.
-STEERED = ("--move-rate", "8GB/s")
+#: A program has set itself up by then.
 DELAY, EMBEDDING_DELAY = "60ms", "90ms"
-JUDGED = ("--least-samples", "4", "--settling-samples", "1")
+#: Pages move fast, so that a share is judged soon.
+STEERED = ("--move-rate", "8GB/s", "--least-samples", "4", "--settling-samples", "1")
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Case:
     beside: str
     #: gain over the better of 0 % and 50 % [%]
     gain: float
-    #: a sample
+    #: length of a sample, of simulated time
     interval: str = "1ms"
 
     @property
@@ -107,7 +107,7 @@ class Runs:
         if not done.exists():
             click.echo(f"cxlab: {name}", err=True)
             given: list[str | Path] = ["--machine", self.machine, "--out", out, "--overwrite"]
-            given += ["--cpus", str(CPUS), "--memory", MEMORY, *STEERED, *JUDGED, *options, "--", *program]
+            given += ["--cpus", str(CPUS), "--memory", MEMORY, *STEERED, *options, "--", *program]
             done.write_text(guests.cxlab("caption", *given))
         return out / "caption.jsonl"
 

@@ -5,7 +5,7 @@
 //!     '------ the vCPU waits here, until the queue shows that the line is in -------------'
 //! ```
 //! The interrupt is raised before the vCPU goes on, and taken at its next block. That is the same place in every run.
-//! It costs what a message in memory costs. Outside of detail the model sees nothing, and nobody answers.
+//! It costs what a message in memory costs. Of several vCPUs, one asks when none is behind it. Outside of detail the model sees nothing, and nobody answers.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

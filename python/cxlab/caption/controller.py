@@ -31,11 +31,9 @@ class Steered:
         """
         described = Description.of_document(machine.resolved).nodes
         near = [node for node in machine.nodes if not described[node.place].is_remote]
-        numbered = [(node.number, node.devices is not None) for node in near if node.number is not None]
-        ddr, cxl = (
-            tuple(number for number, has_devices in numbered if has_devices is behind_cxl)
-            for behind_cxl in (False, True)
-        )
+        linux = [(node.number, node.devices) for node in near if node.number is not None]
+        ddr = tuple(number for number, devices in linux if devices is None)
+        cxl = tuple(number for number, devices in linux if devices is not None)
         if not ddr or not cxl:
             missing = "CXL" if ddr else "DDR"
             raise BadRequest(

@@ -95,6 +95,11 @@ class Names:
         return pieces(self.profile.touched)
 
     @cached_property
+    def _begins(self) -> list[int]:
+        """Where each piece begins: each entry of the profile looks into it."""
+        return [piece.begin for piece in self._pieces]
+
+    @cached_property
     def _sites(self) -> list[tuple[str, int]]:
         """Site of each piece: what is known of its allocation, and the site's address."""
         sites: list[tuple[str, int]] = []
@@ -140,7 +145,7 @@ class Names:
         if (where := self.object_of(address)) is not None:
             symbol = self._variable(where, address)
             return f"{symbol} ({where.name})" if symbol else f"data of {where.name}"
-        place = bisect.bisect_right(self._pieces, address, key=lambda piece: piece.begin) - 1
+        place = bisect.bisect_right(self._begins, address) - 1
         if place < 0 or address >= self._pieces[place].end:
             return "memory touched before"
         how, site = self._sites[place]

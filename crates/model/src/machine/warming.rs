@@ -1,8 +1,8 @@
 //! Functional warming: caches, TLBs and predictor see what a program does while the machine's time stands still.
 //!
 //! Hits and misses are not counted. A changed line that leaves the LLC is written in no time. Prefetchers read ahead as
-//! in detail, and as many of their lines are refused. Not modelled: warming has no wrong path either. It touches a line in program
-//! order, not when its miss returns.
+//! in detail, and as many of their lines are refused. Not modelled: warming has no wrong path either. It touches a line
+//! in program order, not when its miss returns.
 
 use super::Machine;
 use crate::addr::{Hpa, LINE_BYTES};
