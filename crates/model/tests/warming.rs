@@ -103,6 +103,29 @@ fn as_many_lines_are_refused_functionally_as_in_detail() {
 }
 
 #[test]
+fn lines_that_are_near_already_are_not_counted_among_the_refused() {
+    const HOT: u64 = 1 << 20;
+    const PAGES: u64 = 100;
+    let mut spec = MachineSpec::load(MACHINE).unwrap();
+    // The others are not to bring the line that the next-line prefetcher wants.
+    spec.host.prefetch.pairs = Sourced::new(false, "the test");
+    spec.host.prefetch.stream_distance = Sourced::new(1, "the test");
+    let mut machine = machine_of(spec);
+    (0..64).for_each(|line| touch(&mut machine, HOT + line, Touch::Plain));
+    // Misses fill the fill buffers. Between them come loads in a row, whose next lines L1 has.
+    run(&mut machine, |script| {
+        (0..2048).for_each(|number| {
+            script.independent_load(number * (number + 1) / 2 % 2048 * 66 * LINE);
+            script.independent_load((HOT + number % 64) * LINE);
+        });
+    });
+    let pages = || (0..PAGES).map(|page| 2 * HOT + page * 64);
+    pages().for_each(|line| (line..line + 2).for_each(|line| touch(&mut machine, line, Touch::Plain)));
+    let brought = |line: u64| machine.cores()[0].state(Hpa::new((line + 2) * LINE)).is_some();
+    assert_eq!(pages().filter(|line| brought(*line)).count() as u64, PAGES);
+}
+
+#[test]
 fn flushed_and_streamed_lines_are_gone() {
     for gone in [Touch::Flush, Touch::NonTemporal] {
         let mut machine = machine(MACHINE);

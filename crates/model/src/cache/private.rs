@@ -97,16 +97,10 @@ impl Private {
         true
     }
 
-    /// A prefetcher of L1 wants the line: where it was found. A line of L2 comes to L1.
-    pub fn comes_near(&mut self, line: Hpa, by: Reference) -> Hit {
-        let (set1, _) = self.sets(line);
-        if self.l1.peek(set1, line).is_some() {
-            Hit::L1
-        } else if self.hits_l2(line, false, by) {
-            Hit::L2
-        } else {
-            Hit::Neither
-        }
+    /// Whether L1 has the line; nothing is remembered of the look.
+    #[inline]
+    pub fn is_near(&self, line: Hpa) -> bool {
+        self.l1.peek(self.sets(line).0, line).is_some()
     }
 
     /// The line that probably leaves L2 when this one comes.

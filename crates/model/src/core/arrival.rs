@@ -87,9 +87,14 @@ impl Core {
         self.refusals_ahead.refuses()
     }
 
-    /// A prefetcher of L1 wants the line: where it was found.
-    pub(crate) fn comes_near(&mut self, line: Hpa, by: Reference) -> Hit {
-        self.caches.comes_near(line, by)
+    /// Whether L1 has the line. Nothing is remembered of the look.
+    pub(crate) fn is_near(&self, line: Hpa) -> bool {
+        self.caches.is_near(line)
+    }
+
+    /// Brings a line of L2 to L1 for a prefetcher. Returns whether L2 has it.
+    pub(crate) fn comes_from_l2(&mut self, line: Hpa, by: Reference) -> bool {
+        self.caches.hits_l2(line, false, by)
     }
 
     /// Whether the core has a copy of the line. Nothing is remembered of the look.

@@ -131,6 +131,11 @@ impl Misses {
         true
     }
 
+    /// Whether the line is on its way to L1, or waits for a fill buffer to come there.
+    pub fn comes_near(&self, line: Hpa) -> bool {
+        self.queued.contains_key(&line) || self.awaited.get(&line).is_some_and(|awaited| awaited.buffer.is_some())
+    }
+
     /// L2 has the line, which comes at `arrival`. It holds the fill buffer that was taken for it until then.
     pub fn comes_from_l2(&mut self, line: Hpa, arrival: Time) {
         self.buffers.give_back(arrival);

@@ -6,7 +6,7 @@ use super::misses::Awaited;
 use super::window::Waiters;
 use super::{Core, Uncore};
 use crate::addr::Hpa;
-use crate::cache::{Hit, Reference, ReferenceKind, Wanted};
+use crate::cache::{Reference, ReferenceKind, Wanted};
 use crate::error::ModelError;
 use crate::feed::LineAccess;
 use crate::request::{Op, Want};
@@ -34,37 +34,37 @@ impl Core {
         Ok(())
     }
 
-    /// Brings a line to L1, if half of the fill buffers are free. The prefetchers of L2 see it.
+    /// Brings a line to L1 that is neither there nor on its way there, if half of the fill buffers are free. The
+    /// prefetchers of L2 see it.
     fn bring_near<U: Uncore>(&mut self, line: Hpa, at: Time, uncore: &mut U) -> Result<(), ModelError> {
+        if self.caches.is_near(line) {
+            return Ok(());
+        }
         if !self.misses.buffers.is_half_free(at) {
-            self.refusals_near.count(1, 1);
+            if !self.misses.comes_near(line) {
+                self.refusals_near.count(1, 1);
+            }
             return Ok(());
         }
         let by = Reference::of_core(self.id, ReferenceKind::Prefetch);
-        let found = self.caches.comes_near(line, by);
-        match found {
-            Hit::L1 => return Ok(()),
-            Hit::L2 => {
-                self.misses.buffers.take(at);
-                self.misses.comes_from_l2(line, at + self.timing.l2);
+        let in_l2 = self.caches.hits_l2(line, false, by);
+        if in_l2 {
+            self.misses.buffers.take(at);
+            self.misses.comes_from_l2(line, at + self.timing.l2);
+        } else if self.misses.awaits(line) {
+            if !self.misses.wants_near(line, at) {
+                return Ok(());
             }
-            Hit::Neither if self.misses.awaits(line) => {
-                if !self.misses.wants_near(line, at) {
-                    return Ok(());
-                }
-            }
-            Hit::Neither => {
-                if self.has_no_way(line, at, uncore) {
-                    self.refusals_near.count(1, 1);
-                    return Ok(());
-                }
-                let buffer = self.misses.buffers.take(at);
-                self.read(line, buffer, at, uncore)?;
-            }
+        } else if self.has_no_way(line, at, uncore) {
+            self.refusals_near.count(1, 1);
+            return Ok(());
+        } else {
+            let buffer = self.misses.buffers.take(at);
+            self.read(line, buffer, at, uncore)?;
         }
         self.refusals_near.count(1, 0);
         self.stats.l1_prefetches.increment();
-        self.read_ahead(line, found == Hit::L2, at, uncore)
+        self.read_ahead(line, in_l2, at, uncore)
     }
 
     /// Shows a look-up in L2 to the prefetchers of L2.

@@ -82,18 +82,16 @@ impl Machine {
 
     /// A prefetcher of L1 wants a line. Want of room takes time: as many are refused as in detail.
     fn bring_near(&mut self, line: Hpa, core: CoreId) {
-        if self.cores[usize::from(core.0)].refuses_near() {
+        let wanting = &mut self.cores[usize::from(core.0)];
+        if wanting.is_near(line) || self.shared.home.of(line).is_none() || wanting.refuses_near() {
             return;
         }
         let by = Reference::of_core(core, ReferenceKind::Prefetch);
-        let found = self.cores[usize::from(core.0)].comes_near(line, by);
-        if found == Hit::L1 || self.shared.home.of(line).is_none() {
-            return;
-        }
-        if found == Hit::Neither {
+        let in_l2 = wanting.comes_from_l2(line, by);
+        if !in_l2 {
             self.bring_from_beyond(line, false, by, Nearest::L1);
         }
-        self.read_ahead(line, found == Hit::L2, core);
+        self.read_ahead(line, in_l2, core);
     }
 
     /// L2 was looked into for a line: its prefetchers want others.
