@@ -3,19 +3,23 @@
 ::
 
     programs on 2 or 4 processors; of these, the method was developed on embedding and xz
-      once in full detail  -->  simulated time and IPC
-      once for each seed, sampled live, the first window where the seed says  -->  interval covers?
+      a few times in full detail, in environments of different lengths  -->  mean of simulated time and of IPC
+      once for each seed, sampled live, the first window where the seed says  -->  interval covers the mean?
 
-An interval of 95 % is to cover in 19 of 20 draws. A live sampled run is a run of its own: threads meet at
-other moments, and do other things then. So this judges the interval and the run together. Finished runs are
-kept in --out, and a second call goes on where the first one ended.
+An interval of 95 % is to cover in 19 of 20 draws. A run is deterministic, but threads that wait for each
+other do so at other moments after the smallest change. So one run in full detail is no more than one draw,
+and the length of an environment variable, which means nothing, gives another one. A live sampled run is a run
+of its own, too. So this judges the interval and the run together. Finished runs are kept in --out, and a
+second call goes on where the first one ended.
 """
 
 from __future__ import annotations
 
+import math
+import statistics
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -29,6 +33,9 @@ from experiments.report import Cell, Column, Table
 SUBJECT = real("six programs of threads or processes, on Linux in the guest")
 SAMPLE = "detail=10us,warm=30us,every=200us"
 SEEDS, QUICK_SEEDS = 20, 2
+#: Runs in full detail. Each has a variable in its environment that is longer by so many bytes.
+FULL_RUNS, QUICK_FULL_RUNS = 6, 2
+LONGER = 100
 FIGURES = ("simulated_seconds", "ipc")
 #: What a program prints where its timing begins.
 READY = "ready"
@@ -116,10 +123,15 @@ def run(folder: Path, name: str, subject: Subject, *options: str) -> RunResult |
 
 @dataclass(frozen=True)
 class Judged:
-    """A program's samples against full detail."""
+    """A program's samples against full detail, of which there is one run at least."""
 
-    full: RunResult
+    full: Sequence[RunResult]
     samples: Sequence[RunResult]
+
+    def in_full(self, figure: str) -> tuple[float, float, float]:
+        """In full detail: least, mean and most."""
+        found = [float(getattr(one, figure)) for one in self.full]
+        return min(found), statistics.mean(found), max(found)
 
     def intervals(self, figure: str) -> list[tuple[float, float]]:
         """Intervals of the samples that have one."""
@@ -128,23 +140,26 @@ class Judged:
 
     def covers(self, figure: str) -> int:
         """Number of samples whose interval covers the figure."""
-        value = getattr(self.full, figure)
+        _, value, _ = self.in_full(figure)
         return sum(low <= value <= high for low, high in self.intervals(figure))
 
     def half_width(self, figure: str) -> float:
         """Mean, relative to full detail."""
-        found = self.intervals(figure)
-        return (
-            sum(high - low for low, high in found)
-            / 2
-            / max(len(found), 1)
-            / float(getattr(self.full, figure))
-        )
+        found, (_, value, _) = self.intervals(figure), self.in_full(figure)
+        return sum(high - low for low, high in found) / 2 / max(len(found), 1) / value
 
     def error(self, figure: str) -> float:
         """Error of the samples' mean, relative to full detail."""
         mean = sum(getattr(sample, figure) for sample in self.samples) / max(len(self.samples), 1)
-        return float(mean / getattr(self.full, figure)) - 1
+        return float(mean / self.in_full(figure)[1]) - 1
+
+    def error_of_error(self, figure: str) -> float:
+        """Standard error of that: samples and full detail both scatter."""
+        of_means = 0.0
+        for runs in (self.full, self.samples):
+            if len(runs) > 1:
+                of_means += statistics.variance(float(getattr(one, figure)) for one in runs) / len(runs)
+        return math.sqrt(of_means) / self.in_full(figure)[1]
 
     @property
     def windows(self) -> str:
@@ -161,16 +176,24 @@ class Judged:
         )
 
 
-def judged(folder: Path, name: str, subject: Subject, seeds: int) -> Judged | None:
-    """One program."""
-    full = run(folder, f"{name}-full", subject)
-    if full is None:
+def lengthened(subject: Subject, number: int) -> Subject:
+    """The same with a longer environment; the first one as it is."""
+    if number == 0:
+        return subject
+    return replace(subject, program=["env", f"CXLAB_LONGER={'x' * (number * LONGER)}", *subject.program])
+
+
+def judged(folder: Path, name: str, subject: Subject, seeds: int, full_runs: int) -> Judged | None:
+    """One program; none if no run in full detail ended."""
+    full = [run(folder, f"{name}-full-{number}", lengthened(subject, number)) for number in range(full_runs)]
+    ended = [one for one in full if one is not None]
+    if not ended:
         return None
     found = [
         run(folder, f"{name}-{seed}", subject, "--sample", SAMPLE, "--sample-seed", str(seed))
         for seed in range(seeds)
     ]
-    return Judged(full, [sample for sample in found if sample is not None])
+    return Judged(ended, [sample for sample in found if sample is not None])
 
 
 def _row(name: str, cpus: int, one: Judged | None) -> list[Cell]:
@@ -178,28 +201,29 @@ def _row(name: str, cpus: int, one: Judged | None) -> list[Cell]:
         return [name, str(cpus), *[""] * 6]
     time, ipc = FIGURES
     count = len(one.samples)
+    least, mean, most = (1e3 * seconds for seconds in one.in_full(time))
     return [
         name,
         str(cpus),
-        f"{1e3 * one.full.simulated_seconds:.2f} ms",
+        f"{mean:.2f} ms ({least:.2f} .. {most:.2f})",
         one.windows,
         f"{one.covers(time)} of {count}" + (f", {one.named} named" if one.named else ""),
         f"{one.covers(ipc)} of {count}",
         f"{one.half_width(time):.1%}",
-        f"{one.error(time):+.1%}",
+        f"{one.error(time):+.1%} ({one.error_of_error(time):.1%})",
     ]
 
 
 def measure(asked: Asked) -> Report:
     """All programs, a row each; quick: the first alone, with few seeds."""
-    seeds = QUICK_SEEDS if asked.quick else SEEDS
+    seeds, full_runs = (QUICK_SEEDS, QUICK_FULL_RUNS) if asked.quick else (SEEDS, FULL_RUNS)
     chosen = list(programs(asked.folder).items())[: 1 if asked.quick else None]
     rows, notes = [], []
     for name, prepare in chosen:
         subject = prepare()
-        one = judged(asked.folder, name, subject, seeds)
+        one = judged(asked.folder, name, subject, seeds, full_runs)
         rows.append(_row(name, subject.cpus, one))
-        if one is None or len(one.samples) < seeds:
+        if one is None or len(one.samples) < seeds or len(one.full) < full_runs:
             notes.append(f"{name}: a run failed; see {asked.folder}/{name}-*.failed")
     columns = [
         "program",
@@ -209,6 +233,6 @@ def measure(asked: Asked) -> Report:
         "time covered",
         "IPC covered",
         "half width",
-        "mean error",
+        "mean error (standard error)",
     ]
     return Report([Table(f"{SAMPLE} against full detail", [Column(name) for name in columns], rows)], notes)
