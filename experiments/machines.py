@@ -5,10 +5,12 @@ slow_dram       one core saturates DRAM, so that the best share of CXL memory li
 little_llc      8468v-asic with two slices of LLC, no prefetchers: written lines leave the caches soon
 response_fifo   8468v-asic with other depths of the FIFOs between root port and device
 quarter_of_snc  a quarter of an SNC node of MICRO'23's testbed, for guests of two processors
+executor        what one of EuroSys'24's executors of Spark has of its server, for guests of one processor
 """
 
 from __future__ import annotations
 
+from math import floor
 from pathlib import Path
 
 from cxlab import model
@@ -97,6 +99,52 @@ def quarter_of_snc(folder: Path) -> Path:
     machine = folder / "quarter-of-snc.toml"
     machine.write_text(QUARTER_OF_SNC.format(dram=round(dram, 1), cxl=round(cxl, 1)))
     return machine
+
+
+EXECUTOR = """
+description = "SPR without SNC, eight channels of DDR5-4800, and an A1000"
+based_on = "6430-cxl-a"
+
+[nodes.cxl]
+description = "an A1000"
+device = "a1000"
+"""
+
+
+#: EuroSys'24 (Tang et al.), 4.2 and 3.1: executors of a server without CXL memory, and its drives.
+EXECUTORS, DRIVES = 50, 2
+#: Executors that share a card -> lanes that each has, and their rate.
+LANES = {8: ("x2", "32 GT/s"), 16: ("x1", "32 GT/s"), 32: ("x1", "16 GT/s")}
+
+
+def executor(folder: Path, of_a_card: int) -> AskedMachine:
+    """One processor and what 1 of ``of_a_card`` executors has of a card; its file is in ``folder``.
+
+    ::
+
+        LLC    2 of 32 slices: no machine has less         DDR5   1 of 8 channels
+        CXL    a part of the card's lanes. A flit takes longer on few lanes, and that comes on top of
+               the card's latency: a load takes 278 ns on two lanes, 311 on one, and 244 on all 16
+        drive  1 of 50 parts of two drives
+    """
+    machine = folder / "executor.toml"
+    machine.write_text(EXECUTOR)
+    whole = model.describe("spr-a1000")
+    card = next(node.bandwidth_gb_s for node in whole.nodes if node.name == "cxl")
+    lanes, rate = LANES[of_a_card]
+    drive = Description(whole.spec).drive_bandwidth * DRIVES / EXECUTORS
+    settings = (
+        "host.llc.slices=2",
+        *WHOLE_TABLES,
+        "nodes.dram.memory.detailed.channels=1",
+        f"nodes.cxl.device.link.lanes={lanes}",
+        f"nodes.cxl.device.link.rate={rate}",
+        "nodes.cxl.device.link.wire_time=on top",
+        # No more than the lanes carry.
+        f"nodes.cxl.device.rated.bandwidth={floor(100 * card / of_a_card) / 100} GB/s",
+        f"drive.link={drive / 1e6:g} MB/s",
+    )
+    return AskedMachine(str(machine), settings)
 
 
 def testbed(name: str) -> AskedMachine:

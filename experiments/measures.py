@@ -89,6 +89,17 @@ class DuckdbTpchDrive(Struct, frozen=True, forbid_unknown_fields=True):
     footprint: Seeds
 
 
+class DuckdbTpchSpilled(Struct, frozen=True, forbid_unknown_fields=True):
+    """Measures of duckdb-tpch-spilled: times [ms], memory and traffic of the drive [MB], pages [%]."""
+
+    total: Seeds
+    geometric_mean: Seeds
+    working_set: Seeds
+    read: Seeds
+    written: Seeds
+    away: Seeds
+
+
 REDIS_YCSB = Program("redis-ycsb", RedisYcsb)
 ROCKSDB_YCSB = Program("rocksdb-ycsb", RocksdbYcsb)
 EMBEDDING = Program("embedding", Embedding)
@@ -97,6 +108,7 @@ EULER = Program("euler", Euler)
 FIO_PAGE_CACHE = Program("fio-page-cache", FioPageCache)
 DUCKDB_TPCH = Program("duckdb-tpch", ByName)
 DUCKDB_TPCH_DRIVE = Program("duckdb-tpch-drive", DuckdbTpchDrive)
+DUCKDB_TPCH_SPILLED = Program("duckdb-tpch-spilled", DuckdbTpchSpilled)
 LIBLINEAR_SVM = Program("liblinear-svm", ByName)
 MEMO_LATENCY = Program("memo-latency", ByName)
 MEMO_LOADED_LATENCY = Program("memo-loaded-latency", ByName)

@@ -119,6 +119,10 @@ ALLOWED: dict[str, dict[str, str]] = {
         "os.environ": ENVIRONMENT,
         "json.loads(profile.read_text())": "DuckDB's profile of a query",
     },
+    "workloads/duckdb-tpch-spilled/spilled.py": {
+        "os.environ": ENVIRONMENT,
+        "json.loads(profile.read_text())": "DuckDB's profile of a query",
+    },
     "workloads/fio-page-cache/data.py": OF_A_SIZE,
     "workloads/redis-ycsb/data.py": OF_A_SIZE,
     "workloads/rocksdb-ycsb/data.py": OF_A_SIZE,

@@ -177,7 +177,7 @@ class Judged:
 
 
 def lengthened(subject: Subject, number: int) -> Subject:
-    """The same with a longer environment; the first one as it is."""
+    """Lengthen the environment of a subject, but for that of the first run."""
     if number == 0:
         return subject
     return replace(subject, program=["env", f"CXLAB_LONGER={'x' * (number * LONGER)}", *subject.program])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cxlab import model
+from cxlab.description import Description
 
 from experiments import machines
 from experiments.command import command
@@ -88,3 +89,15 @@ def test_a_quarter_of_an_snc_node_is_as_far_as_the_whole_and_a_quarter_as_fast(
         subprocess.run([sys.executable, "-m", "cxlab", *asked], check=True, capture_output=True)
         found.append(json.loads(file.read_text())["points"][0]["latency_ns"])
     assert found[0] == pytest.approx(found[1], abs=1)
+
+
+def test_an_executor_has_its_part_of_a_card_and_of_the_drives(tmp_path: Path) -> None:
+    card = next(node for node in model.describe("spr-a1000").nodes if node.name == "cxl")
+    for of_a_card in machines.LANES:
+        part = model.describe(machines.executor(tmp_path, of_a_card))
+        dram, cxl = part.nodes[:2]
+        assert cxl.bandwidth_gb_s == pytest.approx(card.bandwidth_gb_s / of_a_card, rel=0.01)
+        # A channel of DDR5-4800 is 38.4 GB/s: no core reads as much.
+        assert dram.bandwidth_gb_s == pytest.approx(38.4)
+        # Two PM983, each behind four lanes of PCIe 3.0 as its data sheet has it, for fifty executors.
+        assert Description(part.spec).drive_bandwidth == pytest.approx(2 * 3.2e9 / 50)

@@ -22,8 +22,8 @@ OPTIONS = {
     "duckdb-tpch": ["--with", "queries=1,6"],
 }
 
-#: Its program is that of duckdb-tpch-drive, which each run of the tests has.
-ONCE_A_WEEK = {"duckdb-tpch"}
+#: Each run of the tests has their program: in duckdb-tpch-drive, and in the test of spilled data.
+ONCE_A_WEEK = {"duckdb-tpch", "duckdb-tpch-spilled"}
 
 
 def run(tmp_path: Path, name: str, *options: str) -> dict[str, Any]:
@@ -63,6 +63,14 @@ def test_throughput_is_that_of_the_connections_by_littles_law(tmp_path: Path) ->
     under_way = found["throughput"] * found["latency_mean"] * 1e-6
     assert 2 < under_way <= 4
     assert found["latency_p50"] <= found["latency_p99"]
+
+
+def test_what_memory_has_no_room_for_goes_to_the_drive_and_comes_back(tmp_path: Path) -> None:
+    document = run(tmp_path, "duckdb-tpch-spilled", "--membind", "dram", "--with", "spilled=20")
+    found = {name: one["seeds"][0] for name, one in document["measures"].items()}
+    # The query runs twice in too little memory. What its first run has spilled, its second one reads.
+    assert found["read"] > 1 and found["written"] > 1
+    assert found["away"] == 0
 
 
 def test_a_rate_that_the_server_can_serve_is_the_throughput(tmp_path: Path) -> None:

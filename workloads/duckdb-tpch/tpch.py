@@ -29,8 +29,21 @@ def print_times(seconds: Collection[float]) -> None:
 
 def opened(folder: Path, **settings: Any) -> duckdb.DuckDBPyConnection:
     """The database of a folder, with the extension."""
+    return _with_extension(str(folder / FILE), read_only=(folder / FILE).exists(), **settings)
+
+
+def copied(folder: Path, **settings: Any) -> duckdb.DuckDBPyConnection:
+    """A copy of a folder's database in memory, with the extension."""
+    connection = _with_extension(":memory:", read_only=False, **settings)
+    connection.execute(f"ATTACH '{folder / FILE}' AS stored (READ_ONLY)")
+    connection.execute("COPY FROM DATABASE stored TO memory")
+    connection.execute("DETACH stored")
+    return connection
+
+
+def _with_extension(database: str, *, read_only: bool, **settings: Any) -> duckdb.DuckDBPyConnection:
     found = [file for place in duckdb_ext.__path__ for file in Path(place).rglob("tpch.duckdb_extension")]
     config = {"allow_unsigned_extensions": "true", **settings}
-    connection = duckdb.connect(str(folder / FILE), config=config, read_only=(folder / FILE).exists())
+    connection = duckdb.connect(database, config=config, read_only=read_only)
     connection.execute(f"LOAD '{found[0]}'")
     return connection

@@ -6,23 +6,13 @@ use std::io;
 use std::path::PathBuf;
 
 use nix::mount::MsFlags;
-use serde::Deserialize;
 
 use crate::error::{Doing, Result};
-use crate::protocol::{ByteString, FileKind, Run, WrittenFile};
+use crate::protocol::{FileKind, Files, Run, WrittenFile};
 use crate::tree;
 
 /// The folder that mke2fs makes for what e2fsck finds.
 const LOST_AND_FOUND: &str = "lost+found";
-
-/// A file system.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Files {
-    pub device: String,
-    /// where the program finds it
-    pub at: ByteString,
-}
 
 impl Files {
     fn folder(&self) -> PathBuf {

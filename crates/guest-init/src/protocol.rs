@@ -22,7 +22,6 @@ use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::cxl;
-use crate::disk;
 use crate::placement::Placement;
 use crate::srat::NodeRanges;
 use crate::terminal;
@@ -117,7 +116,7 @@ pub struct Run {
     /// the device for swap
     pub swap: Option<String>,
     /// a file system on the disk
-    pub files: Option<disk::Files>,
+    pub files: Option<Files>,
     pub tiering: Option<Tiering>,
     /// standard input, output and error are one terminal
     pub terminal: Option<terminal::Size>,
@@ -133,6 +132,15 @@ pub struct Run {
     pub to_symbol: Option<Symbol>,
     /// the machine stands still where the program has printed `from_output`, for its state to be saved
     pub checkpoint: bool,
+}
+
+/// A file system on the disk.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Files {
+    pub device: String,
+    /// where the program finds it
+    pub at: ByteString,
 }
 
 /// A function, by the place of its first instruction.
