@@ -57,7 +57,7 @@ def measure(asked: Asked) -> Report:
         found, _ = _run(asked, executors, workloads.share(100))
         notes.append(f"{name}, an executor on CXL memory: {_ms(found)}")
         rows.append(_row(name, LEAST, found, alone, place=place, paper_to=MOST))
-    for name, percent in list(SPILLED.items())[1 if asked.quick else 0 :]:
+    for name, percent in list(SPILLED.items())[: 1 if asked.quick else None]:
         found, of_found = _run(asked, HALF_ON_CXL, workloads.share(0), spilled=percent)
         traffic = f"reads {mean(of_found.read):.0f} MB and writes {mean(of_found.written):.0f} MB"
         notes.append(f"{name}: {_ms(found)}, {traffic}")

@@ -1,11 +1,3 @@
-if [ "$hot_ms" -gt 0 ]; then
-    echo "$hot_ms" > /sys/kernel/debug/sched/numa_balancing/hot_threshold_ms || exit 1
-fi
-# Huge pages that nobody uses take memory of the first node.
-if [ "$taken_mib" -gt 0 ]; then
-    huge=/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages
-    echo $((taken_mib / 2)) > "$huge"
-    [ "$(cat "$huge")" -eq $((taken_mib / 2)) ] || { echo "the first node has no $taken_mib MiB to take" >&2; exit 1; }
-fi
+. "$WORKLOAD_FOLDER/../tiering/first_node.sh"
 export LD_PRELOAD="$WORKLOAD_BUILD/program" PYTHONPATH="$PYTHONPATH:$WORKLOAD_FOLDER/../duckdb-tpch"
 exec "$WORKLOAD_PYTHON" -u "$WORKLOAD_FOLDER/spilled.py" "$scale" "$queries" "$spilled" "$seed"

@@ -1,13 +1,5 @@
 # Redis on one processor, the client on the other; the records come from the dump of data.py.
-if [ "$hot_ms" -gt 0 ]; then
-    echo "$hot_ms" > /sys/kernel/debug/sched/numa_balancing/hot_threshold_ms || exit 1
-fi
-# Huge pages that nobody uses take memory of the first node.
-if [ "$taken_mib" -gt 0 ]; then
-    huge=/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages
-    echo $((taken_mib / 2)) > "$huge"
-    [ "$(cat "$huge")" -eq $((taken_mib / 2)) ] || { echo "the first node has no $taken_mib MiB to take" >&2; exit 1; }
-fi
+. "$WORKLOAD_FOLDER/../tiering/first_node.sh"
 taskset -c 0 redis-server --port 7777 --dir "$WORKLOAD_DATA" --save "" --appendonly no >&2 &
 server=$!
 taskset -c 1 "$WORKLOAD_BUILD/program" redis 7777 "$workload" "$distribution:$law_items" "$records" "$warm" "$requests" \
