@@ -10,9 +10,7 @@ import json
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import tpch
@@ -93,14 +91,9 @@ def main() -> int:
     for number in numbers:
         connection.execute(texts[number]).fetchall()
     region = ctypes.CDLL(f"{os.environ['WORKLOAD_BUILD']}/program")
-    seconds: dict[int, float] = {}
-    answers: dict[int, list[tuple[Any, ...]]] = {}
     before = drive()
     region.begin()
-    for number in numbers:
-        begun = time.perf_counter()
-        answers[number] = connection.execute(texts[number]).fetchall()
-        seconds[number] = time.perf_counter() - begun
+    seconds, answers = tpch.timed(connection, texts, numbers)
     region.end()
     read, written = (now - then for now, then in zip(drive(), before, strict=True))
     if not are_published(connection, scale, answers):

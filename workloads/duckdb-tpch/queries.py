@@ -9,9 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import tpch
 from answers import are_published
@@ -27,13 +25,8 @@ def main() -> int:
     region = ctypes.CDLL(f"{os.environ['WORKLOAD_BUILD']}/program")
     for number in numbers:
         connection.execute(texts[number]).fetchall()
-    seconds: dict[int, float] = {}
-    answers: dict[int, list[tuple[Any, ...]]] = {}
     region.begin()
-    for number in numbers:
-        begun = time.perf_counter()
-        answers[number] = connection.execute(texts[number]).fetchall()
-        seconds[number] = time.perf_counter() - begun
+    seconds, answers = tpch.timed(connection, texts, numbers)
     region.end()
     if not are_published(connection, scale, answers):
         return 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection
+import time
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,18 @@ def stream(queries: str, seed: str) -> list[int]:
     numbers = [int(number) for number in queries.split(",")]
     random.Random(int(seed)).shuffle(numbers)
     return numbers
+
+
+def timed(
+    connection: duckdb.DuckDBPyConnection, texts: Mapping[int, str], numbers: Sequence[int]
+) -> tuple[dict[int, float], dict[int, list[tuple[Any, ...]]]]:
+    """Run each query once, in this order: its time [s] and its answer."""
+    seconds, answers = {}, {}
+    for number in numbers:
+        begun = time.perf_counter()
+        answers[number] = connection.execute(texts[number]).fetchall()
+        seconds[number] = time.perf_counter() - begun
+    return seconds, answers
 
 
 def print_times(seconds: Collection[float]) -> None:
