@@ -48,7 +48,7 @@ HALF = {"taken_mib": 160, "hot_ms": 20}
 
 
 def measure(asked: Asked) -> Report:
-    """Each configuration; quick: fewer of them, and two of the queries."""
+    """Each configuration; quick: fewer of them, and one query."""
     notes: list[str] = []
     alone, of_alone = _run(asked, HALF_ON_CXL, workloads.share(0))
     notes.append(f"MMEM: {_ms(alone)}, working set {mean(of_alone.working_set):.1f} MB")
