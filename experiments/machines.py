@@ -122,7 +122,7 @@ def executor(folder: Path, of_a_card: int) -> AskedMachine:
 
     ::
 
-        LLC    2 of 32 slices: no machine has less         DDR5   1 of 8 channels
+        LLC    2 of 32 slices; its share would be one      DDR5   1 of 8 channels
         CXL    a part of the card's lanes. A flit takes longer on few lanes, and that comes on top of
                the card's latency: a load takes 278 ns on two lanes, 311 on one, and 244 on all 16
         drive  1 of 50 parts of two drives

@@ -115,14 +115,9 @@ ALLOWED: dict[str, dict[str, str]] = {
     "examples/one_program_two_memories.ipynb": {"latency": "benches by the name of a node"},
     "workloads/duckdb-tpch/data.py": OF_A_SIZE,
     "workloads/duckdb-tpch/queries.py": {"os.environ": ENVIRONMENT},
-    "workloads/duckdb-tpch-drive/stream.py": {
-        "os.environ": ENVIRONMENT,
-        "json.loads(profile.read_text())": "DuckDB's profile of a query",
-    },
-    "workloads/duckdb-tpch-spilled/spilled.py": {
-        "os.environ": ENVIRONMENT,
-        "json.loads(profile.read_text())": "DuckDB's profile of a query",
-    },
+    "workloads/duckdb-tpch/tpch.py": {"json.loads(profile.read_text())": "DuckDB's profile of a query"},
+    "workloads/duckdb-tpch-drive/stream.py": {"os.environ": ENVIRONMENT},
+    "workloads/duckdb-tpch-spilled/spilled.py": {"os.environ": ENVIRONMENT},
     "workloads/fio-page-cache/data.py": OF_A_SIZE,
     "workloads/redis-ycsb/data.py": OF_A_SIZE,
     "workloads/rocksdb-ycsb/data.py": OF_A_SIZE,

@@ -16,11 +16,11 @@ second call goes on where the first one ended.
 from __future__ import annotations
 
 import math
-import statistics
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import mean, variance
 
 import msgspec
 from cxlab.border import RunResult
@@ -128,10 +128,9 @@ class Judged:
     full: Sequence[RunResult]
     samples: Sequence[RunResult]
 
-    def in_full(self, figure: str) -> tuple[float, float, float]:
-        """In full detail: least, mean and most."""
-        found = [float(getattr(one, figure)) for one in self.full]
-        return min(found), statistics.mean(found), max(found)
+    def in_full(self, figure: str) -> list[float]:
+        """The figure in each run in full detail."""
+        return [float(getattr(one, figure)) for one in self.full]
 
     def intervals(self, figure: str) -> list[tuple[float, float]]:
         """Intervals of the samples that have one."""
@@ -140,26 +139,26 @@ class Judged:
 
     def covers(self, figure: str) -> int:
         """Number of samples whose interval covers the figure."""
-        _, value, _ = self.in_full(figure)
+        value = mean(self.in_full(figure))
         return sum(low <= value <= high for low, high in self.intervals(figure))
 
     def half_width(self, figure: str) -> float:
         """Mean, relative to full detail."""
-        found, (_, value, _) = self.intervals(figure), self.in_full(figure)
-        return sum(high - low for low, high in found) / 2 / max(len(found), 1) / value
+        found = self.intervals(figure)
+        return sum(high - low for low, high in found) / 2 / max(len(found), 1) / mean(self.in_full(figure))
 
     def error(self, figure: str) -> float:
         """Error of the samples' mean, relative to full detail."""
-        mean = sum(getattr(sample, figure) for sample in self.samples) / max(len(self.samples), 1)
-        return float(mean / self.in_full(figure)[1]) - 1
+        sampled = sum(getattr(sample, figure) for sample in self.samples) / max(len(self.samples), 1)
+        return float(sampled / mean(self.in_full(figure))) - 1
 
     def error_of_error(self, figure: str) -> float:
         """Standard error of that: samples and full detail both scatter."""
         of_means = 0.0
         for runs in (self.full, self.samples):
             if len(runs) > 1:
-                of_means += statistics.variance(float(getattr(one, figure)) for one in runs) / len(runs)
-        return math.sqrt(of_means) / self.in_full(figure)[1]
+                of_means += variance(float(getattr(one, figure)) for one in runs) / len(runs)
+        return math.sqrt(of_means) / mean(self.in_full(figure))
 
     @property
     def windows(self) -> str:
@@ -201,11 +200,11 @@ def _row(name: str, cpus: int, one: Judged | None) -> list[Cell]:
         return [name, str(cpus), *[""] * 6]
     time, ipc = FIGURES
     count = len(one.samples)
-    least, mean, most = (1e3 * seconds for seconds in one.in_full(time))
+    full = [1e3 * seconds for seconds in one.in_full(time)]
     return [
         name,
         str(cpus),
-        f"{mean:.2f} ms ({least:.2f} .. {most:.2f})",
+        f"{mean(full):.2f} ms ({min(full):.2f} .. {max(full):.2f})",
         one.windows,
         f"{one.covers(time)} of {count}" + (f", {one.named} named" if one.named else ""),
         f"{one.covers(ipc)} of {count}",

@@ -6,55 +6,29 @@ DuckDB may not keep SPILLED percent of what the queries have at a time, if they 
 from __future__ import annotations
 
 import ctypes
-import json
 import os
+import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
+import drive
 import duckdb
 import tpch
 from answers import are_published
 
+AWAY = Path(__file__).parent.parent / "tiering" / "away.awk"
 DISK = Path(os.environ["WORKLOAD_DISK"])
-#: Of /proc/diskstats: the device, sectors read and written. A sector has 512 bytes.
-DEVICE, NAME, READ, WRITTEN, SECTOR = "vda", 2, 5, 9, 512
 #: Memory that is enough for the tables and for the queries, for a scale factor of 1 [MB].
 ENOUGH = 8000
 
 
-def drive() -> tuple[int, int]:
-    """Bytes that the drive has read and written."""
-    for line in Path("/proc/diskstats").read_text().splitlines():
-        words = line.split()
-        if words[NAME] == DEVICE:
-            return int(words[READ]) * SECTOR, int(words[WRITTEN]) * SECTOR
-    raise SystemExit(f"/proc/diskstats has no {DEVICE}")
-
-
-def away() -> float:
-    """Share of the program's own pages on other nodes than the first [%]."""
-    nodes: dict[str, int] = {}
-    for line in Path("/proc/self/numa_maps").read_text().splitlines():
-        words = line.split()
-        if any(word.startswith("anon=") for word in words):
-            for word in words:
-                node, _, pages = word.partition("=")
-                if node[:1] == "N" and node[1:].isdigit():
-                    nodes[node] = nodes.get(node, 0) + int(pages)
-    return 100 * (1 - nodes.get("N0", 0) / sum(nodes.values()))
-
-
 def working_set(connection: duckdb.DuckDBPyConnection, texts: list[str]) -> float:
     """The most memory that the queries have at a time, with enough [MB]."""
-    profile = Path(tempfile.mkdtemp()) / "profile.json"
-    connection.execute("SET enable_profiling = 'json'")
-    connection.execute(f"SET profiling_output = '{profile}'")
-    connection.execute("""SET custom_profiling_settings = '{"SYSTEM_PEAK_BUFFER_MEMORY": "true"}'""")
+    profile = tpch.watch_memory(connection)
     most = 0
     for text in texts:
         connection.execute(text).fetchall()
-        most = max(most, json.loads(profile.read_text())["system_peak_buffer_memory"])
+        most = max(most, tpch.most_memory(profile))
     connection.execute("SET enable_profiling = 'no_output'")
     return most / 1e6
 
@@ -91,18 +65,18 @@ def main() -> int:
     for number in numbers:
         connection.execute(texts[number]).fetchall()
     region = ctypes.CDLL(f"{os.environ['WORKLOAD_BUILD']}/program")
-    before = drive()
+    before = drive.traffic()
     region.begin()
     seconds, answers = tpch.timed(connection, texts, numbers)
     region.end()
-    read, written = (now - then for now, then in zip(drive(), before, strict=True))
+    done = drive.traffic().since(before)
     if not are_published(connection, scale, answers):
         return 1
     tpch.print_times(seconds.values())
     print("measure working_set", needed)
-    print("measure read", read / 1e6)
-    print("measure written", written / 1e6)
-    print("measure away", away())
+    print("measure read", done.read / 1e6)
+    print("measure written", done.written / 1e6, flush=True)
+    subprocess.run(["awk", "-f", AWAY, f"/proc/{os.getpid()}/numa_maps"], check=True)
     return 0
 
 

@@ -1,5 +1,6 @@
 /* Temporary files go to the drive as soon as they are written, and are read from there: the memory that DuckDB may not
- * have is not to be had from Linux's page cache. Only what is not yet on the drive is read from memory. DuckDB's buffers are not aligned as O_DIRECT wants them.
+ * have is not to be had from Linux's page cache. Only what is not yet on the drive is read from memory. DuckDB's
+ * buffers are not aligned as O_DIRECT wants them.
  * Loaded ahead of libc, whose pread(2) and pwrite(2) it stands before. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

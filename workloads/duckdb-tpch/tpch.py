@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
+import tempfile
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +34,20 @@ def timed(
         answers[number] = connection.execute(texts[number]).fetchall()
         seconds[number] = time.perf_counter() - begun
     return seconds, answers
+
+
+def watch_memory(connection: duckdb.DuckDBPyConnection) -> Path:
+    """Have DuckDB write a profile of each query: its file."""
+    profile = Path(tempfile.mkdtemp()) / "profile.json"
+    connection.execute("SET enable_profiling = 'json'")
+    connection.execute(f"SET profiling_output = '{profile}'")
+    connection.execute("""SET custom_profiling_settings = '{"SYSTEM_PEAK_BUFFER_MEMORY": "true"}'""")
+    return profile
+
+
+def most_memory(profile: Path) -> int:
+    """The most memory that DuckDB had at a time in the last query [B]."""
+    return int(json.loads(profile.read_text())["system_peak_buffer_memory"])
 
 
 def print_times(seconds: Collection[float]) -> None:

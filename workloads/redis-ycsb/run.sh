@@ -8,9 +8,6 @@ status=$?
 # With --swap: how much of the server Linux has put out.
 awk '/^(VmRSS|VmSwap):/ { kib[$1] = $2 } END {
     print "measure spilled", 100 * kib["VmSwap:"] / (kib["VmRSS:"] + kib["VmSwap:"]) }' "/proc/$server/status"
-# Pages of Redis' own memory on each node, as N0=12 N1=34.
-awk '/ anon=/ { for (word = 1; word <= NF; word++) if (split($word, pair, "=") == 2 && pair[1] ~ /^N[0-9]+$/) {
-        all += pair[2]; away += pair[1] == "N0" ? 0 : pair[2] } }
-    END { print "measure away", 100 * away / all }' "/proc/$server/numa_maps"
+awk -f "$WORKLOAD_FOLDER/../tiering/away.awk" "/proc/$server/numa_maps"
 kill -9 "$server"
 exit "$status"

@@ -93,7 +93,7 @@ impl Core {
     }
 
     /// Brings a line of L2 to L1 for a prefetcher. Returns whether L2 has it.
-    pub(crate) fn comes_from_l2(&mut self, line: Hpa, by: Reference) -> bool {
+    pub(crate) fn brings_near(&mut self, line: Hpa, by: Reference) -> bool {
         self.caches.hits_l2(line, false, by)
     }
 

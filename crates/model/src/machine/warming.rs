@@ -87,7 +87,7 @@ impl Machine {
             return;
         }
         let by = Reference::of_core(core, ReferenceKind::Prefetch);
-        let in_l2 = wanting.comes_from_l2(line, by);
+        let in_l2 = wanting.brings_near(line, by);
         if !in_l2 {
             self.bring_from_beyond(line, false, by, Nearest::L1);
         }
