@@ -55,8 +55,8 @@ class Embedding(Struct, frozen=True, forbid_unknown_fields=True):
     slowest_thread: Seeds
 
 
-class LlmDecode(Struct, frozen=True, forbid_unknown_fields=True):
-    """Measures of llm-decode: tokens a second, what is read [GB/s], the largest relative error."""
+class LlamaDecode(Struct, frozen=True, forbid_unknown_fields=True):
+    """Measures of llama-decode: tokens a second, what is read [GB/s], the largest relative error."""
 
     tokens_per_second: Seeds
     read: Seeds
@@ -103,7 +103,7 @@ class DuckdbTpchSpilled(Struct, frozen=True, forbid_unknown_fields=True):
 REDIS_YCSB = Program("redis-ycsb", RedisYcsb)
 ROCKSDB_YCSB = Program("rocksdb-ycsb", RocksdbYcsb)
 EMBEDDING = Program("embedding", Embedding)
-LLM_DECODE = Program("llm-decode", LlmDecode)
+LLAMA_DECODE = Program("llama-decode", LlamaDecode)
 EULER = Program("euler", Euler)
 FIO_PAGE_CACHE = Program("fio-page-cache", FioPageCache)
 DUCKDB_TPCH = Program("duckdb-tpch", ByName)

@@ -119,6 +119,23 @@ ALLOWED: dict[str, dict[str, str]] = {
     "workloads/duckdb-tpch-drive/stream.py": {"os.environ": ENVIRONMENT},
     "workloads/duckdb-tpch-spilled/spilled.py": {"os.environ": ENVIRONMENT},
     "workloads/fio-page-cache/data.py": OF_A_SIZE,
+    "workloads/llama-decode/decode.py": {
+        "os.environ": ENVIRONMENT,
+        "expected": "the model's prompt and probabilities, in the guest, whose Python has no cxlab",
+        **dict.fromkeys(
+            (
+                "answer",
+                "answer['choices'][0]",
+                "answer['choices'][0]['logprobs']",
+                "answer['timings']",
+                "answer['usage']",
+                "first",
+                "one",
+            ),
+            "llama.cpp's answer to a request, in the form of OpenAI's",
+        ),
+    },
+    "workloads/llama-decode/model.py": OF_A_SIZE,
     "workloads/redis-ycsb/data.py": OF_A_SIZE,
     "workloads/rocksdb-ycsb/data.py": OF_A_SIZE,
 }

@@ -18,6 +18,9 @@ NAMES = sorted(description.shipped(WORKLOADS))
 ONE_SLICE = ["--set", "host.llc.slices=1", "--set", "host.home.requests_of_core=32"]
 OPTIONS = {
     "memo-stream": ["--with", "threads=1", "--with", "array_mib=2", *ONE_SLICE],
+    "llama-decode": ["--with", "threads=2"],
+    # The test of spilled data runs another query.
+    "duckdb-tpch-drive": ["--with", "queries=6"],
     # The answers to all six queries are checked on the host, in test_data.py.
     "duckdb-tpch": ["--with", "queries=1,6"],
 }

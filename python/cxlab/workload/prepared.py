@@ -1,6 +1,6 @@
 """Prepares this host for a workload: packages, its program, its data.
 
-Debian's packages must be installed. Those of PyPI are fetched into a folder of the workload's own, so they
+Debian's packages must be installed. Those of PyPI are fetched into a folder of their own, so they
 change nothing of this environment. That folder, program and data are kept in the cache
 (`cxlab.run.guest.cache`), under a hash of all that they are made from.
 """
@@ -105,7 +105,8 @@ def fetched(workload: Workload) -> Path | None:
         command = [sys.executable, "-m", "pip", "install", *quiet, "--target", str(folder), *wanted]
         _run(workload, "pypi", command)
 
-    return cache.entry(f"workloads/{workload.name}/pypi-{_hash(*(one.encode() for one in wanted))}", fill)
+    # Workloads that name the same packages share them.
+    return cache.entry(f"workloads/pypi-{_hash(*(one.encode() for one in wanted))}", fill)
 
 
 def _python_path(python: Path | None) -> dict[str, str]:

@@ -1,0 +1,1 @@
+exec "$WORKLOAD_PYTHON" -u "$WORKLOAD_FOLDER/decode.py" "$threads" "$tokens"
