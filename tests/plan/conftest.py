@@ -47,7 +47,7 @@ max_slowdown = 1.1
 # service level is the time of a baseline of 5000 servers: S = R_d - (R_d - 1) N D / W = 10 - 9 * 0.5
 PAPER = """\
 [fleet]
-instances = 1
+instances = 10000
 [server]
 vcpus = 1000000
 dram = ["100 GiB"]
@@ -56,7 +56,7 @@ cxl = ["50 GiB"]
 name = "spark"
 r_d = 10
 r_c = 8
-footprint = "1000000 GiB"
+footprint = "100 GiB"
 vcpus = 1
 share = 1
 max_slowdown = 5.5

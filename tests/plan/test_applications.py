@@ -38,6 +38,7 @@ def test_reads_units_intervals_and_choices(read: Read) -> None:
         ('dram = ["256 GiB", ', 'dram = ["0 GiB", ', Code.OUT_OF_RANGE, ":6: [server] dram", "0 GiB < dram"),
         ("instances = 1000", "instances = 0", Code.OUT_OF_RANGE, ":2: [fleet] instances", "1 <= "),
         ("[fleet]", "[flete]", Code.UNKNOWN_KEY, "flete", "application, fleet, server"),
+        ("vcpus = 192", "vcpus = 7", Code.OUT_OF_RANGE, ":14: [application] vcpus", "at most 7"),
         ("vcpus = 192", "vcpus = ", Code.UNREADABLE, "applications.toml", "TOML"),
     ],
 )  # fmt: skip

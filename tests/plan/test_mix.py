@@ -41,6 +41,9 @@ def fewest_servers(asked: list[Demand], design: ServerDesign, vcpus: float) -> i
     for a, di, xi, si in zip(asked, d, x, s, strict=True):
         model.addConstr(di + xi <= 1)
         model.addConstr(si <= a.max_slowdown)
+    for a, di, xi in zip(asked, d, x, strict=True):
+        model.addConstr(a.instance * di <= design.dram)
+        model.addConstr(a.instance * xi <= design.cxl)
     model.addConstr(sum(a.memory * di for a, di in zip(asked, d, strict=True)) <= design.dram * n)
     model.addConstr(sum(a.memory * xi for a, xi in zip(asked, x, strict=True)) <= design.cxl * n)
     model.addConstr(sum(a.vcpus * si for a, si in zip(asked, s, strict=True)) <= vcpus * n)
@@ -123,6 +126,21 @@ def test_a_strict_service_level_puts_all_in_main_memory(three: Applications) -> 
     assert all(p.dram == pytest.approx(1) for p in plan.placements)
     # 500 x 64 + 300 x 128 + 200 x 8 = 72,000 GiB of main memory, 71 servers of 1024 GiB
     assert plan.servers * plan.design.dram >= 72_000
+
+
+def test_an_instance_has_no_more_memory_than_its_server(read: Read) -> None:
+    """2 TiB on servers of 1 TiB: half of it in main memory, a quarter in CXL memory, the rest on the SSD."""
+    large = THREE.replace('footprint = "64 GiB"', 'footprint = "2 TiB"')
+    # S = 10 - 9 / 2 - 10 (1 - 1 / 8) / 4 = 3.3125
+    applications = read(large.replace("max_slowdown = 1.2", "max_slowdown = 3.3126"))
+    plan = cheapest(applications, mix_study(applications, BOOK).nominal(), applications.cxl_choices)
+    assert plan.design == ServerDesign(GiB(1024), GiB(512))
+    first = plan.placements[0]
+    assert (first.dram, first.cxl, first.slowdown) == pytest.approx((0.5, 0.25, 3.3125), rel=1e-4)
+    applications = read(large.replace("max_slowdown = 1.2", "max_slowdown = 3.3124"))
+    with pytest.raises(InputError) as caught:
+        cheapest(applications, mix_study(applications, BOOK).nominal(), applications.cxl_choices)
+    assert caught.value.code is Code.INFEASIBLE
 
 
 def test_shares_are_scaled_to_one(three: Applications) -> None:

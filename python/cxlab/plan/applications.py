@@ -113,7 +113,9 @@ def read_applications(path: Path) -> Applications:
         name = _name(file, occurrence, table, names)
         names.append(name)
         assumptions += _application(file, occurrence, table, name)
-    _check_shares(path, names, {a.key: a for a in assumptions})
+    by_key = {a.key: a for a in assumptions}
+    _check_shares(path, names, by_key)
+    _check_vcpus(names, by_key)
     cxl = _choices(file, server, "cxl", Range(0.0, _CAPACITY.high))
     return Applications(
         path,
@@ -122,6 +124,15 @@ def read_applications(path: Path) -> Applications:
         dram_choices=_choices(file, server, "dram", _CAPACITY),
         cxl_choices=tuple(sorted({GiB(0.0), *cxl})),
     )
+
+
+def _check_vcpus(names: list[str], by_key: dict[str, Assumption]) -> None:
+    """An instance runs on one server."""
+    server = by_key["server.vcpus"]
+    for one in (by_key[f"{name}.vcpus"] for name in names):
+        if one.value.high > server.value.low:
+            found = f"is {one.show()}: more than a server has, which is {server.show()}"
+            raise InputError(Code.OUT_OF_RANGE, one.field, found, f"at most {server.value.low:g}")
 
 
 def _name(file: TomlFile, occurrence: int, table: dict[str, object], taken: list[str]) -> str:

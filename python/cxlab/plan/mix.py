@@ -5,10 +5,12 @@
 
     minimise   N TCO(D, X)
     memory     sum W_i d_i <= N D          sum W_i x_i <= N X          d_i + x_i <= 1
+    instance   w_i d_i <= D                w_i x_i <= X
     service    S_i = R_d,i - (R_d,i - 1) d_i - R_d,i (1 - 1/R_c,i) x_i <= max_slowdown_i
     cores      sum n_i v_i S_i <= N V
 
-W_i is the footprint of all n_i instances of application i, v_i the vCPUs of one, V those of a server. S_i
+W_i is the footprint of all n_i instances of application i, w_i that of one, v_i the vCPUs of one, V those of
+a server. An instance runs on one server. S_i
 is the time of the Abstract Cost Model (`abstract_cost_model`) over the time with all data in main memory.
 It is S_i = R_d,i (d_i / R_d,i + x_i / R_c,i + 1 - d_i - x_i). An application slowed by S_i needs S_i
 times the cores for the same throughput: that is the cost of slow memory. With one application, cores to
@@ -49,6 +51,7 @@ class Demand:
     name: str
     weight: float  # part of the instances, all demands add up to 1
     memory: GiB  # footprint of all its instances
+    instance: GiB  # footprint of one
     vcpus: float  # of all its instances, all in main memory
     r_d: float
     r_c: float
@@ -100,6 +103,7 @@ def demands(applications: Applications, values: Values) -> list[Demand]:
                 name,
                 weight,
                 GiB(instances * values[f"{name}.footprint"]),
+                GiB(values[f"{name}.footprint"]),
                 instances * values[f"{name}.vcpus"],
                 values[f"{name}.r_d"],
                 values[f"{name}.r_c"],
@@ -182,6 +186,13 @@ class _Program:
         _constrain(model, model.qsum(picks) == 1)
         places = self._places(model)
         d, x = places
+        memories = [design.dram for design in designs], [design.cxl for design in designs]
+        of_one = [
+            model.qsum(size * pick for size, pick in zip(sizes, picks, strict=True)) for sizes in memories
+        ]
+        for a, *parts in zip(self.asked, d, x, strict=True):
+            for part, size in zip(parts, of_one, strict=True):
+                _constrain(model, a.instance * part - size <= 0)
         dram = model.qsum(design.dram * n for design, n in zip(designs, counts, strict=True))
         cxl = model.qsum(design.cxl * n for design, n in zip(designs, counts, strict=True))
         _constrain(model, model.qsum(a.memory * di for a, di in zip(self.asked, d, strict=True)) - dram <= 0)
@@ -189,10 +200,11 @@ class _Program:
         _constrain(model, self._cores(model, places) - self.vcpus * model.qsum(counts) <= 0)
         model.minimize()
         if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            which = "fleet" if any(design.cxl for design in designs) else "fleet without CXL memory"
             raise InputError(
                 Code.INFEASIBLE,
                 "fleet",
-                f"no fleet found ({model.modelStatusToString(model.getModelStatus())})",
+                f"no {which} found ({model.modelStatusToString(model.getModelStatus())})",
                 "service levels that some design can meet",
                 "relax max_slowdown, or allow more memory in [server] dram and cxl",
             )
@@ -204,6 +216,9 @@ class _Program:
         model = _silent()
         places = self._places(model)
         d, x = places
+        for a, di, xi in zip(self.asked, d, x, strict=True):
+            _constrain(model, a.instance * di <= design.dram * (1 + FEASIBILITY))
+            _constrain(model, a.instance * xi <= design.cxl * (1 + FEASIBILITY))
         slack = 1 + FEASIBILITY  # the integer program's answer is feasible within its tolerance only
         dram, cxl = servers * design.dram * slack, servers * design.cxl * slack
         _constrain(model, model.qsum(a.memory * di for a, di in zip(self.asked, d, strict=True)) <= dram)
@@ -226,10 +241,15 @@ class _Program:
         return tuple(result)
 
     def _most_servers(self, design: ServerDesign) -> int:
-        """Bound the count: with all memory in DRAM nothing is slowed, and the cores follow."""
+        """Bound the count: with all memory in DRAM nothing is slowed, and the cores follow.
+
+        An instance that DRAM is too small for is slowed, as far as its service level allows.
+        """
         memory = sum(a.memory for a in self.asked)
-        vcpus = sum(a.vcpus for a in self.asked)
-        servers = memory / design.dram + vcpus / self.vcpus
+        fits = all(a.instance <= design.dram for a in self.asked)
+        vcpus = sum(a.vcpus * (1 if fits else min(a.max_slowdown, a.r_d)) for a in self.asked)
+        in_cxl = 0 if fits or not design.cxl else memory / design.cxl
+        servers = memory / design.dram + in_cxl + vcpus / self.vcpus
         if servers > MOST_SERVERS:
             raise InputError(
                 Code.INFEASIBLE,
@@ -237,7 +257,7 @@ class _Program:
                 f"it takes {servers:.3g} servers",
                 f"{MOST_SERVERS:g} servers at most",
             )
-        return math.ceil(memory / design.dram) + math.ceil(vcpus / self.vcpus)
+        return math.ceil(memory / design.dram) + math.ceil(in_cxl) + math.ceil(vcpus / self.vcpus)
 
     def _places(self, model: highspy.Highs) -> _Places:
         """Add the fractions in main memory and in CXL memory, and the service levels."""
