@@ -28,7 +28,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("output", "sampled"),
     ("model", "figure"),
     ("run.errors",),
-    ("run.machine", "run.size", "run.program_file"),
+    ("run.machine", "run.simulated_time", "run.size", "run.program_file"),
     ("run.topology",),
     ("run.options",),
     ("run.guest", "run.interruption"),

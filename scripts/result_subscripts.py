@@ -100,7 +100,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "python/cxlab/run/options/bounds.py": UNITS,
     "python/cxlab/run/options/placement.py": UNITS,
     "python/cxlab/run/options/processors.py": UNITS,
-    "python/cxlab/run/options/sampling.py": {"given": "fields of an option's value"},
+    "python/cxlab/run/options/sampling.py": {"given": "fields of an option's value", **UNITS},
     "python/cxlab/run/size.py": UNITS,
     "python/cxlab/run/options/environment.py": {"values": ENVIRONMENT},
     "python/cxlab/run/results/summary.py": {

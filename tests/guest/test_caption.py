@@ -75,6 +75,7 @@ def test_the_same_run_gives_the_same_samples(programs: Path, steered: Path, tmp_
     assert log(again) == log(steered)[:12]
 
 
+@pytest.mark.once_a_week
 def test_the_counters_are_those_of_all_processors(programs: Path, tmp_path: Path) -> None:
     """A round of the loop has four instructions and takes a cycle. Others take a tenth at most."""
     loop = f"{programs / 'loop'} {1 << 40}"

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kill_test"
 KILL_TEST: dict[str, Any] = runpy.run_path(str(SCRIPT))
 
@@ -21,6 +23,7 @@ def test_a_try_is_the_same_whatever_the_count() -> None:
     assert {what.signal for what in many} == set(KILL_TEST["EVENTS"])
 
 
+@pytest.mark.once_a_week
 def test_signals_leave_whole_results_or_none_and_the_journal_is_gone_on_with(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     command = [sys.executable, str(SCRIPT), "--mode", "run", "--count", "3", "--journal", str(journal)]

@@ -32,6 +32,7 @@ def count(folder: Path) -> int:
     return len(list((folder / "runs").glob("*.parquet")))
 
 
+@pytest.mark.once_a_week
 def test_killed_at_random_it_ends_with_the_bytes_of_an_undisturbed_one(write: Write, tmp_path: Path) -> None:
     sweep = write(TINY.format(seeds=", ".join(map(str, range(1, 101)))))
     kill_at = random.Random(18)

@@ -99,9 +99,10 @@ def read_applications(path: Path) -> Applications:
     file.check_keys("server", server, {"vcpus", "dram", "cxl"})
     many = Kind("instances in the fleet", Dimension.COUNT, Range(1.0, 1e9))
     cores = Kind("vCPUs of a server", Dimension.COUNT, _VCPUS)
+    of_a_server = _assumption(file, "server", 0, server, "vcpus", "server.vcpus", cores)
     assumptions = [
         _assumption(file, "fleet", 0, fleet, "instances", "fleet.instances", many),
-        _assumption(file, "server", 0, server, "vcpus", "server.vcpus", cores),
+        of_a_server,
     ]
     tables = file.content.get("application")
     if not isinstance(tables, list) or not tables:
@@ -112,10 +113,10 @@ def read_applications(path: Path) -> Applications:
     for occurrence, table in enumerate(tables):
         name = _name(file, occurrence, table, names)
         names.append(name)
-        assumptions += _application(file, occurrence, table, name)
-    by_key = {a.key: a for a in assumptions}
-    _check_shares(path, names, by_key)
-    _check_vcpus(names, by_key)
+        found = _application(file, occurrence, table, name)
+        _check_vcpus(next(one for one in found if one.key == f"{name}.vcpus"), of_a_server)
+        assumptions += found
+    _check_shares(path, names, {a.key: a for a in assumptions})
     cxl = _choices(file, server, "cxl", Range(0.0, _CAPACITY.high))
     return Applications(
         path,
@@ -126,13 +127,11 @@ def read_applications(path: Path) -> Applications:
     )
 
 
-def _check_vcpus(names: list[str], by_key: dict[str, Assumption]) -> None:
+def _check_vcpus(instance: Assumption, server: Assumption) -> None:
     """An instance runs on one server."""
-    server = by_key["server.vcpus"]
-    for one in (by_key[f"{name}.vcpus"] for name in names):
-        if one.value.high > server.value.low:
-            found = f"is {one.show()}: more than a server has, which is {server.show()}"
-            raise InputError(Code.OUT_OF_RANGE, one.field, found, f"at most {server.value.low:g}")
+    if instance.value.high > server.value.low:
+        found = f"is {instance.show()}: more than a server has, which is {server.show()}"
+        raise InputError(Code.OUT_OF_RANGE, instance.field, found, f"at most {server.value.low:g}")
 
 
 def _name(file: TomlFile, occurrence: int, table: dict[str, object], taken: list[str]) -> str:

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import click
@@ -17,9 +16,8 @@ import click
 from cxlab.run.errors import BadRequest
 from cxlab.run.options import symbol
 from cxlab.run.options.option import Context, Effect, Given, Option
+from cxlab.run.simulated_time import UNITS, parse_ps
 
-#: In picoseconds.
-UNITS = {"us": 10**6, "ms": 10**9, "s": 10**12}
 #: Sync points of model and guest are 2 us apart: below, a bound would say more than it holds [ps].
 LEAST_PS = 10 * UNITS["us"]
 #: What a trace may tell of in all is 53 days [ps].
@@ -66,9 +64,8 @@ def _time(_: click.Context, option: click.Parameter, text: str | None) -> int | 
     """
     if text is None:
         return None
-    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(us|ms|s)", text)
-    ps = round(float(match[1]) * UNITS[match[2]]) if match else 0
-    if not LEAST_PS <= ps <= MOST_PS:
+    ps = parse_ps(text)
+    if ps is None or not LEAST_PS <= ps <= MOST_PS:
         raise BadRequest(
             f"{option.opts[0]} {text}: this is no simulated time that a run can end after; "
             "valid: 10us to 1000000s, as in 500us, 200ms or 2s"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from cxlab.run.errors import BadRequest
 from cxlab.run.machine import Machine
 from cxlab.run.options.option import Context, Effect, Option
+from cxlab.run.simulated_time import UNITS, parse_ps
 
 #: A record names its vCPU in six bits (crates/access/src/record.rs).
 MOST_CPUS = 64
-#: In picoseconds.
-UNITS = {"ns": 10**3, "us": 10**6, "ms": 10**9}
 #: Above, threads that wait for each other wait for the simulator [ps].
 MOST_SKEW_PS = UNITS["ms"]
 
@@ -38,9 +35,8 @@ def parse_skew(text: str) -> int:
         BadRequest: no time, or one that makes no sense.
 
     """
-    match = re.fullmatch(r"([0-9]+) ?(ns|us|ms)", text)
-    skew = int(match[1]) * UNITS[match[2]] if match else MOST_SKEW_PS + 1
-    if skew > MOST_SKEW_PS:
+    skew = parse_ps(text)
+    if skew is None or skew > MOST_SKEW_PS:
         raise BadRequest(f"--skew {text}: this is out of range; valid: 0ns to 1ms, as in 2us")
     return skew
 

@@ -14,15 +14,14 @@ from cxlab.border import SampleJob
 from cxlab.run.errors import BadRequest
 from cxlab.run.options import processors
 from cxlab.run.options.option import Effect, Given, Option
+from cxlab.run.simulated_time import UNITS, parse_ps
 
 #: Decimal, as instructions are counted.
-UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 EXAMPLE = "detail=1M,warm=2M,every=100M"
 AUTO = "auto"
 #: What `auto` asks for: short programs are timed wholly, of long ones half of `most` windows or more.
 AUTO_DETAIL, AUTO_WARM, AUTO_MOST = 20_000, 60_000, 512
-#: Of several processors, in nanoseconds.
-TIMES = {"us": 10**3, "ms": 10**6}
 EXAMPLE_OF_SEVERAL = "detail=50us,warm=100us,every=5ms"
 #: Of a long run in full detail.
 ADVICE = (
@@ -69,7 +68,7 @@ class Sample:
 
 def _count(text: str, option: str) -> int:
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kMG]?)", text)
-    count = None if match is None else float(match[1]) * UNITS[match[2]]
+    count = None if match is None else float(match[1]) * PREFIXES[match[2]]
     if count is None or not count.is_integer():
         raise BadRequest(
             f"{option}: '{text}' is not a number of instructions; valid: 100k, 2M, 1.5M and the like"
@@ -78,13 +77,13 @@ def _count(text: str, option: str) -> int:
 
 
 def _nanoseconds(text: str, option: str) -> int:
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(us|ms)", text)
-    if match is None:
+    ps = parse_ps(text)
+    if ps is None:
         raise BadRequest(
             f"{option}: '{text}' is not a time; windows of several processors lie in simulated time; "
             f"valid: {EXAMPLE_OF_SEVERAL} and the like"
         )
-    return round(float(match[1]) * TIMES[match[2]])
+    return round(ps / UNITS["ns"])
 
 
 def parse(text: str | None, seed: int, cpus: int = 1) -> Sample | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +10,8 @@ import click
 from cxlab.border import OutputFile, TimelineJob
 from cxlab.run.errors import BadRequest
 from cxlab.run.options.option import Option
+from cxlab.run.simulated_time import parse_ps
 
-#: In picoseconds.
-UNITS = {"ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 DEFAULT_WINDOW = "0us:100us"
 
 
@@ -39,12 +37,9 @@ def parse(file: Path | None, window: str) -> Timeline | None:
         BadRequest: no window, or one that ends before it begins.
 
     """
-    match = re.fullmatch(r"([0-9.]+) ?(ns|us|ms|s):([0-9.]+) ?(ns|us|ms|s)", window)
-    try:
-        ends = (float(match[1]) * UNITS[match[2]], float(match[3]) * UNITS[match[4]]) if match else (0.0, 0.0)
-    except ValueError:
-        ends = (0.0, 0.0)
-    if ends[1] <= ends[0]:
+    begins, _, ends = window.partition(":")
+    from_ps, until_ps = parse_ps(begins), parse_ps(ends)
+    if from_ps is None or until_ps is None or until_ps <= from_ps:
         raise BadRequest(
             f"--window {window}: this is not a span of time; "
             "valid: two times, the later one last, as in 100us:250us"
@@ -53,7 +48,7 @@ def parse(file: Path | None, window: str) -> Timeline | None:
         if window != DEFAULT_WINDOW:
             raise BadRequest("--window applies only to a timeline. Add --timeline FILE")
         return None
-    return Timeline(file, round(ends[0]), round(ends[1]))
+    return Timeline(file, from_ps, until_ps)
 
 
 TIMELINE: Option[Path | None] = Option(
