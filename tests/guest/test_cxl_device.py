@@ -154,7 +154,7 @@ def test_a_node_whose_pages_linux_could_not_describe_is_refused(tmp_path: Path) 
 
 
 def test_code_in_cxl_memory_is_translated_once(programs: Path, tmp_path: Path) -> None:
-    """Of a device's memory QEMU translates each instruction whenever it executes it: so it does
+    """As in DRAM. Of a device's memory QEMU translates each instruction whenever it executes it: so it does
     in a page with a poisoned line (poison.rs). The trace holds all translations.
     """
     managed = ["--managed", "application", "--poison", "cxl=4032"]
