@@ -56,7 +56,7 @@ class Embedding(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LlamaDecode(Struct, frozen=True, forbid_unknown_fields=True):
-    """Measures of llama-decode: tokens a second, what is read [GB/s], the largest relative error."""
+    """Measures of llama-decode: tokens a second, what is read [GB/s], error of a log-probability."""
 
     tokens_per_second: Seeds
     read: Seeds

@@ -1,9 +1,9 @@
 """EuroSys'24 (Tang et al.), figure 10a: LLM inference interleaved over CXL memory.
 
-llama.cpp runs on two channels of DDR5 and an A1000. Its 24 threads read no more from main memory than 12: the
-channels are its limit. So they are of the paper's 60 threads of five processes, one of which asks for about
-1 GB/s. The model is a part of the paper's 7B: all of it is read once a token, and nothing of it stays in a
-cache.
+llama.cpp runs on two channels of DDR5 and an A1000, as one process of 24 threads. From main memory they read
+no more than 12 threads do, and from both memories at 3:1 they read more. So memory limits them, as it does
+the paper's 60 threads of five processes. The model is a part of the paper's 7B: all of it is read once a
+token, and nothing of it stays in a cache.
 """
 
 from __future__ import annotations

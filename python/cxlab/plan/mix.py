@@ -216,10 +216,10 @@ class _Program:
         model = _silent()
         places = self._places(model)
         d, x = places
-        for a, di, xi in zip(self.asked, d, x, strict=True):
-            _constrain(model, a.instance * di <= design.dram * (1 + FEASIBILITY))
-            _constrain(model, a.instance * xi <= design.cxl * (1 + FEASIBILITY))
         slack = 1 + FEASIBILITY  # the integer program's answer is feasible within its tolerance only
+        for a, di, xi in zip(self.asked, d, x, strict=True):
+            _constrain(model, a.instance * di <= design.dram * slack)
+            _constrain(model, a.instance * xi <= design.cxl * slack)
         dram, cxl = servers * design.dram * slack, servers * design.cxl * slack
         _constrain(model, model.qsum(a.memory * di for a, di in zip(self.asked, d, strict=True)) <= dram)
         _constrain(model, model.qsum(a.memory * xi for a, xi in zip(self.asked, x, strict=True)) <= cxl)
