@@ -63,6 +63,16 @@ impl<E: Copy> EventQueue<E> {
         self.next.map(|next| next.at)
     }
 
+    /// The next event, if there is one, without taking it.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Option<E> {
+        match self.next?.slot {
+            Some(slot) => Some(self.near.first_of(slot)),
+            None => self.far.peek().map(|entry| entry.event),
+        }
+    }
+
     /// Let `event` happen `at` a time that has not passed.
     #[inline]
     pub fn schedule(&mut self, at: Time, event: E) {

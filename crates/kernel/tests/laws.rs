@@ -47,7 +47,8 @@ proptest! {
                 }
             }
             prop_assert_eq!(queue.len(), reference.len());
-            prop_assert_eq!(queue.next_at(), reference.first_key_value().map(|((at, _), ())| *at));
+            let next = reference.first_key_value().map(|(key, ())| *key);
+            prop_assert_eq!((queue.next_at(), queue.next()), (next.map(|(at, _)| at), next.map(|(_, number)| number)));
         }
         while let Some(((at, number), ())) = reference.pop_first() {
             prop_assert_eq!(queue.pop(), Some((at, number)));

@@ -386,6 +386,21 @@ impl Core {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Halted));
             }
+            // Others see these steps, in the order of time.
+            Step::Sync { .. }
+            | Step::Settle { .. }
+            | Step::Device { .. }
+            | Step::Disk { .. }
+            | Step::Dma { .. }
+            | Step::Wake { .. }
+            | Step::Sample { .. }
+            | Step::Mark { .. }
+                if uncore.is_ahead(self.front.now()) =>
+            {
+                self.in_hand = Some(step);
+                uncore.resume(self.id, self.front.now());
+                return Ok(Some(Pause::Behind));
+            }
             Step::Execute => {
                 let row = self.window.next();
                 if self.profile.is_some() {

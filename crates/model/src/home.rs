@@ -216,6 +216,11 @@ impl Home {
         }
     }
 
+    /// No request comes to a home agent sooner after it has left a core.
+    pub fn shortest_way(&self) -> Time {
+        self.mesh.shortest_way()
+    }
+
     /// Requests under way.
     pub fn requests(&self) -> impl Iterator<Item = &Request> {
         self.requests.iter()

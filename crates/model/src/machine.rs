@@ -19,16 +19,16 @@ mod event;
 mod memory_side;
 mod pages;
 mod retraining;
+mod runnable;
 mod shared;
 mod timeline;
 mod warming;
-
-use std::collections::VecDeque;
 
 use cxlab_kernel::statistic::Entry;
 use cxlab_kernel::{EventQueue, Time, order};
 use rustc_hash::FxHashMap;
 
+use self::runnable::Runnable;
 use crate::config::{HostSpec, MachineSpec};
 use crate::core::{Core, Pause, Uncore};
 use crate::drive::{Command, Drive};
@@ -63,8 +63,6 @@ pub struct Machine {
     spec: MachineSpec,
     cores: Vec<Core>,
     pauses: Vec<Pause>,
-    /// cores that go on before the next event
-    ready: VecDeque<usize>,
     /// statistics are of the time since
     since: Time,
     /// and until then; `None` while counting goes on
@@ -143,12 +141,12 @@ impl Machine {
         let tables = PageTables::Told(FxHashMap::default());
         let drive = spec.drive.as_ref().map(Drive::new).transpose().map_err(|error| inconsistent(error.to_string()))?;
         let (queue, resumes) = (EventQueue::new(), vec![None; cores.len()]);
-        let mut shared = Shared { queue, home, fabric, tables, drive, resumes, touched: None };
+        let runnable = Runnable::new(home.shortest_way());
+        let mut shared = Shared { queue, home, fabric, tables, drive, resumes, runnable, touched: None };
         // Each begins with an event, so none runs past the first request of another.
         (0..cores.len() as u16).for_each(|core| shared.resume(CoreId(core), Time::ZERO));
-        let ready = VecDeque::new();
         let (since, until, timeline, checks, watched, missing_page) = (Time::ZERO, None, None, None, false, None);
-        Ok(Machine { cores, pauses, ready, since, until, timeline, checks, watched, loads, missing_page, shared, spec })
+        Ok(Machine { cores, pauses, since, until, timeline, checks, watched, loads, missing_page, shared, spec })
     }
 
     /// A copy of a machine that another thread has made goes on in this thread, whose order of time begins here.
@@ -204,7 +202,7 @@ impl Machine {
         assert_eq!(feeds.count(), self.cores.len(), "a feed for each core");
         loop {
             // A pause changes only when a core runs: most events make none ready.
-            if self.ready.is_empty()
+            if self.shared.runnable.is_empty()
                 && self.pauses.iter().any(|pause| matches!(pause, Pause::Blocked(_) | Pause::Behind))
             {
                 self.next_event()?;
@@ -218,8 +216,9 @@ impl Machine {
             }
             if self.pauses.iter().all(|pause| matches!(pause, Pause::Halted | Pause::Ended)) {
                 // The guest says which core is woken first.
-                let halted = self.pauses.iter().enumerate().filter(|(_, pause)| **pause == Pause::Halted);
-                self.ready.extend(halted.map(|(core, _)| core));
+                for (core, _) in self.pauses.iter().enumerate().filter(|(_, pause)| **pause == Pause::Halted) {
+                    self.shared.runnable.push(core, self.cores[core].next_slot());
+                }
                 return Ok(Stop::Asleep);
             }
             self.next_event()?;
@@ -257,7 +256,7 @@ impl Machine {
     /// Runs the cores up to the next event, the first answer, or a core that lacks its next step. No other core may
     /// run past that one.
     fn run_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F, lacking: Lacking) -> Result<Option<Stop>, ModelError> {
-        while let Some(&core) = self.ready.front() {
+        while let Some(core) = self.shared.runnable.begin() {
             match self.cores[core].run(&mut feeds.of(core), &mut self.shared)? {
                 Pause::Answered => return Ok(Some(Stop::Answered)),
                 Pause::Wakes(woken) => self.wake(core, usize::from(woken.0)),
@@ -266,12 +265,13 @@ impl Machine {
                     if lacking == Lacking::Stop || at <= self.shared.queue.now() {
                         return Ok(Some(Stop::Starved(CoreId(core as u16))));
                     }
-                    self.resume(core, at);
-                    self.ready.pop_front();
+                    self.pauses[core] = Pause::Behind;
+                    self.shared.ask(CoreId(core as u16), at);
+                    self.shared.runnable.end();
                 }
                 pause => {
                     self.pauses[core] = pause;
-                    self.ready.pop_front();
+                    self.shared.runnable.end();
                 }
             }
         }
@@ -281,7 +281,7 @@ impl Machine {
     /// Most events make no core ready.
     #[inline]
     fn run_all_ready<F: Feeds + ?Sized>(&mut self, feeds: &mut F) -> Result<(), ModelError> {
-        if self.ready.is_empty() {
+        if self.shared.runnable.is_empty() {
             return Ok(());
         }
         while let Some(stop) = self.run_ready(feeds, Lacking::Stop)? {
@@ -297,7 +297,7 @@ impl Machine {
         let at = self.cores[by].now();
         let now = self.shared.queue.now();
         if self.cores[woken].end_halt(at, now) {
-            self.ready.retain(|core| *core != woken);
+            self.shared.runnable.remove(woken);
             self.resume(woken, self.cores[woken].next_slot().max(now));
         }
     }
@@ -320,12 +320,15 @@ impl Machine {
             self.watch(now, event)?;
         }
         match event {
-            Event::Resume(core) if self.shared.resumes(core, now) => self.ready.push_back(usize::from(core.0)),
-            Event::Resume(_) => {}
+            Event::Resume(core) | Event::Ask(core) => {
+                if let Some(from) = self.shared.resumes(core, now) {
+                    self.shared.runnable.push(usize::from(core.0), from);
+                }
+            }
             Event::Home(home::Event::Fill(key)) => {
                 let core = self.fill(now, key)?;
                 if matches!(self.pauses[core], Pause::Blocked(_)) {
-                    self.ready.push_back(core);
+                    self.shared.runnable.push(core, now);
                 }
             }
             Event::Home(home::Event::Pulled(core)) => self.cores[usize::from(core.0)].pulled(now, &mut self.shared),

@@ -151,6 +151,13 @@ impl<E: Copy> Wheel<E> {
         self.entries[last.next as usize].at
     }
 
+    /// The event of the first entry of a slot that holds one.
+    #[inline]
+    pub fn first_of(&self, slot: Slot) -> E {
+        let last = &self.entries[self.last[slot.index()] as usize];
+        self.entries[last.next as usize].event
+    }
+
     /// Take the first entry of a slot that holds one.
     #[inline]
     pub fn take(&mut self, slot: Slot) -> (Time, E) {

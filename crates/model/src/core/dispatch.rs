@@ -32,7 +32,7 @@ impl Core {
             return Ok(Some(Pause::Blocked(wait)));
         }
         let at = self.front.next();
-        if uncore.next_event().is_some_and(|event| event < at) {
+        if uncore.has_to_wait(self.id, at) {
             uncore.resume(self.id, at);
             return Ok(Some(Pause::Behind));
         }

@@ -85,11 +85,11 @@ impl Core {
         }
     }
 
-    /// Whether an event is due before the next slot.
+    /// Whether something comes before the next slot.
     #[inline]
     fn is_behind<U: Uncore>(&mut self, uncore: &mut U) -> Option<Pause> {
         let at = self.front.next();
-        uncore.next_event().filter(|event| *event < at).map(|_| {
+        uncore.has_to_wait(self.id, at).then(|| {
             uncore.resume(self.id, at);
             Pause::Behind
         })

@@ -11,8 +11,13 @@ use crate::translation::{Mapping, PageId};
 
 /// Services that a core needs of the machine around it.
 pub trait Uncore {
-    /// When the next event is due, if one is.
+    /// When the next event is due or another core goes on, if one does.
     fn next_event(&self) -> Option<Time>;
+    /// Whether an event is due before the core may act at `at`, or another core is too far behind. Cores that go on
+    /// before then have their turns behind this one.
+    fn has_to_wait(&mut self, core: CoreId, at: Time) -> bool;
+    /// Whether another core still has to come to `at`.
+    fn is_ahead(&self, at: Time) -> bool;
     /// Calls [`Core::run`](super::Core::run) again at `at`.
     fn resume(&mut self, core: CoreId, at: Time);
     /// Requests a line. The request leaves the core at `leaves`. Without `leaves`, [`Uncore::depart`] says when.

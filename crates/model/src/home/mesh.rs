@@ -81,6 +81,11 @@ impl Mesh {
         Time::from_ps((sum.as_ps() + count / 2) / count)
     }
 
+    /// The least time from an address at any core to a known miss at any slice.
+    pub fn shortest_way(&self) -> Time {
+        self.ways.iter().map(|(to, _)| *to).min().unwrap_or(Time::ZERO)
+    }
+
     #[inline]
     fn way(&self, core: CoreId, slice: SliceId) -> (Time, Time) {
         // The two hardware threads of a core have the same place.

@@ -15,6 +15,8 @@ use crate::request::CoreId;
 pub(crate) enum Event {
     /// a core goes on
     Resume(CoreId),
+    /// a core that lacks its next step is asked again
+    Ask(CoreId),
     Home(home::Event),
     Fabric(Due),
     /// the drive goes on

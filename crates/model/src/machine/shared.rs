@@ -3,6 +3,7 @@
 use cxlab_kernel::{EventQueue, Time};
 
 use super::event::Event;
+use super::runnable::Runnable;
 use crate::addr::Hpa;
 use crate::cache::Victim;
 use crate::core::Uncore;
@@ -14,6 +15,14 @@ use crate::mem::AccessKind;
 use crate::request::{CoreId, Evicted, RequestKey, Want};
 use crate::translation::{Mapping, PageId, PageTables};
 
+/// The event at which a core goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Resumption {
+    due: Time,
+    /// The core does nothing before. It is earlier than the event if the core was behind the others.
+    from: Time,
+}
+
 /// Everything that cores share.
 #[derive(Clone)]
 pub(crate) struct Shared {
@@ -24,7 +33,9 @@ pub(crate) struct Shared {
     /// under the guest's disk
     pub(super) drive: Option<Drive>,
     /// when each core goes on that waits for a time
-    pub(super) resumes: Vec<Option<Time>>,
+    pub(super) resumes: Vec<Option<Resumption>>,
+    /// cores that go on before the next event
+    pub(super) runnable: Runnable,
     /// lines that something has happened to and that are not yet compared, in a run that is checked
     pub(super) touched: Option<Vec<Hpa>>,
 }
@@ -32,8 +43,34 @@ pub(crate) struct Shared {
 impl Shared {
     /// Whether this event is the core's: of several times to go on at, the one that was said last counts. One that halts,
     /// lacks its next step and is then woken has two. Both would ask for the next event, which is the other, for ever.
-    pub(super) fn resumes(&mut self, core: CoreId, now: Time) -> bool {
-        self.resumes[usize::from(core.0)].take_if(|at| *at == now).is_some()
+    /// Returns the time from which it goes on.
+    pub(super) fn resumes(&mut self, core: CoreId, now: Time) -> Option<Time> {
+        self.resumes[usize::from(core.0)].take_if(|resumption| resumption.due == now).map(|resumption| resumption.from)
+    }
+
+    /// Asks a core again for its next step, at `at`. No other goes on past this time: what it waits for may come first.
+    pub(super) fn ask(&mut self, core: CoreId, at: Time) {
+        self.resumes[usize::from(core.0)] = Some(Resumption { due: at, from: at });
+        self.queue.schedule(at, Event::Ask(core));
+    }
+
+    /// Whether the first of the runnable cores has to wait before it acts at `at`. Others that go on before then are ready,
+    /// too.
+    #[cold]
+    #[inline(never)]
+    fn gives_way(&mut self, first: CoreId, at: Time) -> bool {
+        while let Some(due) = self.queue.next_at().filter(|due| *due < at) {
+            let Some(Event::Resume(core)) = self.queue.next() else { return true };
+            let from = self.resumes[usize::from(core.0)].filter(|resumption| resumption.due == due);
+            if core == first || from.is_some_and(|resumption| !self.runnable.lets_pass(resumption.from, at)) {
+                return true;
+            }
+            self.queue.pop();
+            if let Some(from) = self.resumes(core, due) {
+                self.runnable.push(usize::from(core.0), from);
+            }
+        }
+        self.runnable.is_too_far(at)
     }
 
     /// Notes a line that an event has changed. A run without checks notes nothing.
@@ -54,12 +91,28 @@ pub(super) fn note(lines: &mut Vec<Hpa>, line: Hpa) {
 
 impl Uncore for Shared {
     fn next_event(&self) -> Option<Time> {
-        self.queue.next_at()
+        let due = self.queue.next_at();
+        match self.runnable.others_go_on() {
+            Some(at) => Some(due.map_or(at, |due| due.min(at))),
+            None => due,
+        }
+    }
+
+    fn is_ahead(&self, at: Time) -> bool {
+        self.runnable.others_go_on().is_some_and(|others| others < at)
+    }
+
+    #[inline]
+    fn has_to_wait(&mut self, core: CoreId, at: Time) -> bool {
+        let is_due = self.queue.next_at().is_some_and(|due| due < at);
+        (is_due || self.runnable.is_too_far(at)) && self.gives_way(core, at)
     }
 
     fn resume(&mut self, core: CoreId, at: Time) {
-        self.resumes[usize::from(core.0)] = Some(at);
-        self.queue.schedule(at, Event::Resume(core));
+        // A core that is behind the others goes on as soon as they have come to their events.
+        let due = at.max(self.queue.now());
+        self.resumes[usize::from(core.0)] = Some(Resumption { due, from: at });
+        self.queue.schedule(due, Event::Resume(core));
     }
 
     fn request(&mut self, want: Want, leaves: Option<Time>) -> Result<RequestKey, ModelError> {
@@ -100,7 +153,7 @@ impl Uncore for Shared {
     fn victim(&mut self, core: CoreId, victim: Victim, at: Time) {
         self.touch(victim.line);
         self.home.left(victim.line, core);
-        self.home.fill_llc(victim, core, at, &mut self.queue);
+        self.home.fill_llc(victim, core, at.max(self.queue.now()), &mut self.queue);
     }
 
     fn evict(&mut self, core: CoreId, victim: Victim, at: Time) -> Evicted {
@@ -114,7 +167,7 @@ impl Uncore for Shared {
     }
 
     fn cleaned(&mut self, core: CoreId, line: Hpa, at: Time) {
-        self.home.fill_llc(Victim { line, changed: true }, core, at, &mut self.queue);
+        self.home.fill_llc(Victim { line, changed: true }, core, at.max(self.queue.now()), &mut self.queue);
     }
 }
 
@@ -142,12 +195,12 @@ mod tests {
         times.iter().for_each(|at| shared.resume(CoreId(0), *at));
         let mut found = Vec::new();
         while let Some((now, Event::Resume(core))) = shared.queue.pop() {
-            found.push((now, shared.resumes(core, now)));
+            found.push((now, shared.resumes(core, now).is_some()));
         }
         assert_eq!(found, [(times[1], false), (times[2], true), (times[0], false)]);
         // Two events of one time make it ready once.
         let again = Time::from_ns(40);
         (0..2).for_each(|_| shared.resume(CoreId(0), again));
-        assert_eq!([(); 2].map(|()| shared.resumes(CoreId(0), again)), [true, false]);
+        assert_eq!([(); 2].map(|()| shared.resumes(CoreId(0), again)), [Some(again), None]);
     }
 }
