@@ -66,7 +66,7 @@ def test_another_machine_may_answer_differently(recorded: Ran, folder: Path) -> 
 
 
 def twice(tmp_path: Path, *program: str) -> list[Ran]:
-    """In one folder: another has another inode number, by which Linux finds it, in a few instructions more or less."""
+    """In one folder: Linux finds another by another number, in a few instructions more or less."""
     return [Cxlab(tmp_path, "all").run(*program) for _ in range(2)]
 
 
