@@ -6,7 +6,7 @@
 //!   core 0  |=========+=====>|     so core 0 may run as far as that before core 1 has its turn
 //! ```
 //!
-//! Between two events cores touch nothing that another core sees. What a core asks for is an event at a home agent, and
+//! Between two events cores touch nothing that another core sees. What a core asks for is an event at a home agent. It
 //! comes there no sooner than over the shortest way from any core to any slice. Another core may have run so far ahead.
 //! A core's turn is then a hundred instructions instead of those of one cycle. Not modelled: the order within that span
 //! of flushed lines, which enter the LLC at once.
