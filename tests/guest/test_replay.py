@@ -66,7 +66,7 @@ def test_another_machine_may_answer_differently(recorded: Ran, folder: Path) -> 
 
 
 def twice(tmp_path: Path, *program: str) -> list[Ran]:
-    """In one folder: Linux finds another by another number, in a few instructions more or less."""
+    """In one folder: Linux looks folders up by inode number, and another may take more instructions."""
     return [Cxlab(tmp_path, "all").run(*program) for _ in range(2)]
 
 

@@ -54,8 +54,8 @@ impl Shared {
         self.queue.schedule(at, Event::Ask(core));
     }
 
-    /// Whether the first of the runnable cores has to wait before it acts at `at`. Others that go on before then are ready,
-    /// too.
+    /// Whether the first of the runnable cores has to wait before it acts at `at`. Others that go on before then become
+    /// runnable behind it.
     #[cold]
     #[inline(never)]
     fn gives_way(&mut self, first: CoreId, at: Time) -> bool {
