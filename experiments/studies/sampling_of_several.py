@@ -2,7 +2,7 @@
 
 ::
 
-    programs on 2 or 4 processors; of these, the method was developed on embedding and xz
+    programs on 2, 4 or 8 processors; of these, the method was developed on embedding and xz
       a few times in full detail, in environments of different lengths  -->  mean of simulated time and of IPC
       once for each seed, sampled live, the first window where the seed says  -->  interval covers the mean?
 
@@ -30,7 +30,7 @@ from experiments import guests
 from experiments.experiment import Asked, Report, real
 from experiments.report import Cell, Column, Table
 
-SUBJECT = real("six programs of threads or processes, on Linux in the guest")
+SUBJECT = real("six programs of threads or processes, three on 8 processors too, on Linux in the guest")
 SAMPLE = "detail=10us,warm=30us,every=200us"
 SEEDS, QUICK_SEEDS = 20, 2
 #: Runs in full detail. Each has a variable in its environment that is longer by so many bytes.
@@ -41,8 +41,8 @@ FIGURES = ("simulated_seconds", "ipc")
 READY = "ready"
 QUERIES = """
 import duckdb
-base = duckdb.connect(config={"threads": 4})
-base.execute("create table t as select i % 1000 as k, hash(i) % 100000 as v from range(60000) r(i)")
+base = duckdb.connect(config={{"threads": {threads}}})
+base.execute("create table t as select i % 1000 as k, hash(i) % 100000 as v from range({rows}) r(i)")
 print("ready", flush=True)
 print(base.execute("select count(*), sum(s) from (select k, sum(v) s from t group by k)").fetchall())
 """
@@ -57,7 +57,7 @@ REDIS = """
 redis-server --port 7777 --save '' --appendonly no --daemonize yes --dir /tmp --logfile /dev/null
 until redis-cli -p 7777 ping >/dev/null 2>&1; do sleep 0.01; done
 echo ready
-redis-benchmark -p 7777 -t set,get -n 500 -c 8 -r 1000 -d 256 -q --csv >/dev/null
+redis-benchmark -p 7777 -t set,get {clients} -r 1000 -d 256 -q --csv >/dev/null
 redis-cli -p 7777 shutdown nosave
 """
 
@@ -78,30 +78,38 @@ FROM_READY = ("--from-output", READY)
 def programs(folder: Path) -> dict[str, Callable[[], Subject]]:
     """Each by name; built or written when it is asked for."""
 
-    openmp = ["env", "OMP_NUM_THREADS=4", "OMP_PROC_BIND=true", "OMP_WAIT_POLICY=passive"]
+    def xz() -> Subject:
+        return Subject(4, ["sh", "-c", XZ.format(text=guests.text_file(folder, 20_000))], FROM_READY)
+
+    def embedding() -> Subject:
+        program = str(guests.build_workload(folder, "embedding"))
+        return Subject(4, [program, "65536", "1500", "80", "4", "4", "0", "1"], MARKED)
+
+    def euler(threads: int) -> Subject:
+        openmp = ["env", f"OMP_NUM_THREADS={threads}", "OMP_PROC_BIND=true", "OMP_WAIT_POLICY=passive"]
+        program = str(guests.build_workload(folder, "euler", "-mfma", "-fopenmp"))
+        return Subject(threads, [*openmp, program, "160", "160", "1", "3"], MARKED)
+
+    def ledger() -> Subject:
+        return Subject(4, [str(guests.build(folder, "ledger")), "4", "40000"], MARKED)
+
+    def duckdb(threads: int, rows: int) -> Subject:
+        queries = QUERIES.format(threads=threads, rows=rows)
+        return Subject(threads, [sys.executable, "-c", queries], FROM_READY)
+
+    def redis(cpus: int, clients: str) -> Subject:
+        return Subject(cpus, ["sh", "-c", REDIS.format(clients=clients)], FROM_READY)
 
     return {
-        "xz": lambda: Subject(4, ["sh", "-c", XZ.format(text=guests.text_file(folder, 20_000))], FROM_READY),
-        "embedding": lambda: Subject(
-            4,
-            [str(guests.build_workload(folder, "embedding")), "65536", "1500", "80", "4", "4", "0", "1"],
-            MARKED,
-        ),
-        "euler": lambda: Subject(
-            4,
-            [
-                *openmp,
-                str(guests.build_workload(folder, "euler", "-mfma", "-fopenmp")),
-                "160",
-                "160",
-                "1",
-                "3",
-            ],
-            MARKED,
-        ),
-        "ledger": lambda: Subject(4, [str(guests.build(folder, "ledger")), "4", "40000"], MARKED),
-        "duckdb": lambda: Subject(4, [sys.executable, "-c", QUERIES], FROM_READY),
-        "redis": lambda: Subject(2, ["sh", "-c", REDIS], FROM_READY),
+        "xz": xz,
+        "embedding": embedding,
+        "euler": lambda: euler(4),
+        "ledger": ledger,
+        "duckdb": lambda: duckdb(4, 60_000),
+        "redis": lambda: redis(2, "-n 500 -c 8"),
+        "euler-8": lambda: euler(8),
+        "duckdb-8": lambda: duckdb(8, 240_000),
+        "redis-8": lambda: redis(8, "-n 2000 -c 24 --threads 6"),
     }
 
 

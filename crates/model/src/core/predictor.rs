@@ -21,34 +21,68 @@ const TARGET_BITS: u32 = 12;
 const RETURNS: usize = 16;
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A tagged counter of a branch.
+/// The counter behind a tag, in a byte.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tagged {
-    tag: u16,
+struct Counter(i8);
+
+impl Counter {
+    fn new(taken: bool) -> Counter {
+        Counter(if taken { 0 } else { -2 })
+    }
+
     /// 3 bits; 0 and more mean taken
-    counter: i8,
+    fn value(self) -> i8 {
+        self.0 >> 1
+    }
+
     /// it was right when the next shorter history was wrong
-    useful: bool,
+    fn useful(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    fn set(&mut self, value: i8, useful: bool) {
+        self.0 = value << 1 | i8::from(useful);
+    }
+}
+
+/// A table of counters with tags. Tags are looked up much more often than counters, so they lie by themselves.
+#[derive(Clone, Debug)]
+struct Tagged {
+    tags: Box<[u16]>,
+    counters: Box<[Counter]>,
+}
+
+impl Tagged {
+    fn new() -> Tagged {
+        Tagged { tags: vec![0; 1 << TAGGED_BITS].into(), counters: vec![Counter::default(); 1 << TAGGED_BITS].into() }
+    }
 }
 
 /// The front end's memory of branches.
 #[derive(Clone, Debug)]
 pub struct Predictor {
     bimodal: Box<[i8]>,
-    tagged: [Box<[Tagged]>; HISTORIES.len()],
-    /// (branch and history, target)
-    targets: Box<[(u64, u64)]>,
+    tagged: [Tagged; HISTORIES.len()],
+    /// a hash of branch, history and target: one pair in 2^32 is taken for another
+    targets: Box<[u32]>,
     returns: [u64; RETURNS],
     top: usize,
     history: u128,
+}
+
+/// Place of a branch in a tagged table, and its tag there.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    index: u16,
+    tag: u16,
 }
 
 impl Predictor {
     pub fn new() -> Predictor {
         Predictor {
             bimodal: vec![0; 1 << BIMODAL_BITS].into(),
-            tagged: std::array::from_fn(|_| vec![Tagged::default(); 1 << TAGGED_BITS].into()),
-            targets: vec![(0, 0); 1 << TARGET_BITS].into(),
+            tagged: std::array::from_fn(|_| Tagged::new()),
+            targets: vec![0; 1 << TARGET_BITS].into(),
             returns: [0; RETURNS],
             top: 0,
             history: 0,
@@ -84,40 +118,39 @@ impl Predictor {
 
     fn indirect(&mut self, outcome: Outcome) -> bool {
         let key = outcome.next ^ (self.history as u64 & 0xffff) << 48;
-        let place = (key.wrapping_mul(SPREAD) >> (64 - TARGET_BITS)) as usize;
-        let right = self.targets[place] == (key, outcome.target);
-        self.targets[place] = (key, outcome.target);
+        let spread = key.wrapping_mul(SPREAD);
+        let place = (spread >> (64 - TARGET_BITS)) as usize;
+        let hash = ((spread ^ outcome.target).wrapping_mul(SPREAD) >> 32) as u32;
+        let right = std::mem::replace(&mut self.targets[place], hash) == hash;
         // The target of an indirect branch tells later branches apart.
         self.history = self.history << 2 | u128::from(outcome.target >> 4 & 3);
         right
     }
 
-    /// (place, tag) of a branch in tagged table `table`.
-    fn place(&self, pc: u64, table: usize) -> (usize, u16) {
+    fn place(&self, pc: u64, table: usize) -> Place {
         let seen = self.history & ((1 << HISTORIES[table]) - 1);
         let folded = (seen as u64).wrapping_mul(SPREAD) ^ ((seen >> 64) as u64).wrapping_mul(SPREAD.rotate_left(23));
         let hash = (folded ^ pc.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ table as u64).wrapping_mul(SPREAD);
-        ((hash >> (64 - TAGGED_BITS)) as usize, (hash >> 8) as u16 | 1)
+        Place { index: (hash >> (64 - TAGGED_BITS)) as u16, tag: (hash >> 8) as u16 | 1 }
     }
 
     fn conditional(&mut self, pc: u64, taken: bool) -> bool {
         let places: [_; HISTORIES.len()] = std::array::from_fn(|table| self.place(pc, table));
-        let matches = |table: &usize| self.tagged[*table][places[*table].0].tag == places[*table].1;
+        let at = |table: usize| usize::from(places[table].index);
+        let matches = |table: &usize| self.tagged[*table].tags[at(*table)] == places[*table].tag;
         let provider = (0..HISTORIES.len()).rev().find(matches);
         let other = provider.and_then(|provider| (0..provider).rev().find(matches));
         let base = (pc.wrapping_mul(SPREAD) >> (64 - BIMODAL_BITS)) as usize;
         let says = |table: Option<usize>| match table {
-            Some(table) => self.tagged[table][places[table].0].counter >= 0,
+            Some(table) => self.tagged[table].counters[at(table)].value() >= 0,
             None => self.bimodal[base] >= 0,
         };
         let (guess, shorter) = (says(provider), says(other));
         match provider {
             Some(table) => {
-                let entry = &mut self.tagged[table][places[table].0];
-                entry.counter = step(entry.counter, taken, 3);
-                if guess != shorter {
-                    entry.useful = guess == taken;
-                }
+                let counter = &mut self.tagged[table].counters[at(table)];
+                let useful = if guess == shorter { counter.useful() } else { guess == taken };
+                counter.set(step(counter.value(), taken, 3), useful);
             }
             None => self.bimodal[base] = step(self.bimodal[base], taken, 1),
         }
@@ -130,23 +163,25 @@ impl Predictor {
 
     /// Lets a longer history try: takes the first free place in the tables from `from` on. If no table has one, all
     /// their entries age.
-    fn allocate(&mut self, from: usize, places: &[(usize, u16)], taken: bool) {
-        for (table, place, tag) in longer(from, places) {
-            let entry = &mut self.tagged[table][place];
-            if !entry.useful {
-                *entry = Tagged { tag, counter: if taken { 0 } else { -1 }, useful: false };
+    fn allocate(&mut self, from: usize, places: &[Place], taken: bool) {
+        for (table, Place { index, tag }) in longer(from, places) {
+            let place = usize::from(index);
+            let Tagged { tags, counters } = &mut self.tagged[table];
+            if !counters[place].useful() {
+                (tags[place], counters[place]) = (tag, Counter::new(taken));
                 return;
             }
         }
-        for (table, place, _) in longer(from, places) {
-            self.tagged[table][place].useful = false;
+        for (table, Place { index, .. }) in longer(from, places) {
+            let counter = &mut self.tagged[table].counters[usize::from(index)];
+            counter.set(counter.value(), false);
         }
     }
 }
 
 /// The tables from `from` on, and the branch's place and tag in each.
-fn longer(from: usize, places: &[(usize, u16)]) -> impl Iterator<Item = (usize, usize, u16)> {
-    places.iter().enumerate().skip(from).map(|(table, (place, tag))| (table, *place, *tag))
+fn longer(from: usize, places: &[Place]) -> impl Iterator<Item = (usize, Place)> {
+    places.iter().copied().enumerate().skip(from)
 }
 
 /// A saturating counter of `most + 1` steps to either side.

@@ -207,11 +207,11 @@ impl Entry {
 
 impl Window {
     pub fn new(size: u32, load_queue: u32) -> Window {
-        // Twice the window: a row keeps its commit time until the instruction one window later has asked for it.
-        let rows = (2 * size as usize).next_power_of_two();
+        let rows = (size as usize).next_power_of_two();
         Window {
             ring: vec![EMPTY; rows].into(),
-            done: vec![Done::default(); rows].into(),
+            // Twice the window: a row keeps its commit time until the instruction one window later has asked for it.
+            done: vec![Done::default(); 2 * rows].into(),
             touched: vec![Touched::default(); rows].into(),
             size: u64::from(size),
             next: 0,
@@ -286,7 +286,7 @@ impl Window {
     /// Whether a later instruction has taken the row of this one.
     #[inline]
     pub fn has_forgotten(&self, sequence: Sequence) -> bool {
-        self.next - sequence >= self.ring.len() as u64
+        self.next - sequence >= self.done.len() as u64
     }
 
     /// When the next instruction finds a free row; `None` if that is not known yet.

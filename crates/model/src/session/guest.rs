@@ -94,6 +94,8 @@ pub struct Guest<S> {
     /// who has executed the last block, and who has halted, as far as the stream was read
     speaker: usize,
     halted: Vec<bool>,
+    /// who sleeps was told again, or all have ended
+    sleep_told: bool,
 }
 
 impl<S: RecordSource> Guest<S> {
@@ -121,6 +123,7 @@ impl<S: RecordSource> Guest<S> {
             told: Time::ZERO,
             speaker: 0,
             halted: vec![false; vcpus.into()],
+            sleep_told: false,
         }
     }
 
@@ -201,6 +204,7 @@ impl<S: RecordSource> Guest<S> {
         if self.warming_ahead {
             return Err(ModelError::Stream { cause: "warming begins where a vCPU has not halted".into() });
         }
+        self.sleep_told = false;
         let mut goes_on = self.goes_on();
         while goes_on {
             let Some(words) = self.source.words()? else {
@@ -208,8 +212,12 @@ impl<S: RecordSource> Guest<S> {
                 return Ok(true);
             };
             goes_on = self.take_in(words)?;
-            let fed = |(starved, reader): (&bool, &Reader)| *starved && !reader.is_starved();
-            if starved.iter().zip(&self.readers).any(fed) {
+            // A record feeds its own vCPU, and who sleeps lacks nothing. To ask all of them for each record takes long.
+            let index = Vcpu::of(words).index();
+            let is_fed = |(starved, reader): (&bool, &Reader)| *starved && !reader.is_starved();
+            if is_fed((&starved[index], &self.readers[index]))
+                || std::mem::take(&mut self.sleep_told) && starved.iter().zip(&self.readers).any(is_fed)
+            {
                 break;
             }
         }
@@ -312,6 +320,7 @@ impl<S: RecordSource> Guest<S> {
 
     /// Lets all halted vCPUs but the speaker sleep. The speaker's records say when one wakes.
     fn let_sleep(&mut self) {
+        self.sleep_told = true;
         for index in 0..self.readers.len() {
             let asleep = self.sleeps(index);
             self.readers[index].sleep(asleep);
@@ -325,6 +334,7 @@ impl<S: RecordSource> Guest<S> {
 
     /// No vCPU will do anything more.
     fn end(&mut self) {
+        self.sleep_told = true;
         self.readers.iter_mut().for_each(Reader::end);
     }
 }

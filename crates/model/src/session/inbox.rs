@@ -3,7 +3,7 @@
 use cxlab_access::record::Words;
 
 /// Used records that are kept before the others are moved to the front.
-const MOST_USED: usize = 1 << 16;
+const MOST_USED: usize = 1 << 12;
 
 /// A queue in one piece. It is mostly filled at once and emptied at once, so it seldom moves its records.
 #[derive(Default)]
