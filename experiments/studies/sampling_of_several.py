@@ -57,8 +57,23 @@ REDIS = """
 redis-server --port 7777 --save '' --appendonly no --daemonize yes --dir /tmp --logfile /dev/null
 until redis-cli -p 7777 ping >/dev/null 2>&1; do sleep 0.01; done
 echo ready
-redis-benchmark -p 7777 -t set,get {clients} -r 1000 -d 256 -q --csv >/dev/null
+redis-benchmark -p 7777 -t set,get -n 500 -c 8 -r 1000 -d 256 -q --csv >/dev/null
 redis-cli -p 7777 shutdown nosave
+"""
+#: Four servers, each with a client of its own.
+REDIS_SERVERS = """
+ports="7777 7778 7779 7780"
+for port in $ports; do
+    redis-server --port $port --save '' --appendonly no --daemonize yes --dir /tmp --logfile /dev/null
+done
+for port in $ports; do
+    until redis-cli -p $port ping >/dev/null 2>&1; do sleep 0.01; done
+done
+echo ready
+for port in $ports; do
+    redis-benchmark -p $port -t set,get -n 500 -c 8 -r 1000 -d 256 -q --csv >/dev/null &
+done
+wait
 """
 
 
@@ -85,10 +100,10 @@ def programs(folder: Path) -> dict[str, Callable[[], Subject]]:
         program = str(guests.build_workload(folder, "embedding"))
         return Subject(4, [program, "65536", "1500", "80", "4", "4", "0", "1"], MARKED)
 
-    def euler(threads: int) -> Subject:
+    def euler(threads: int, steps: int) -> Subject:
         openmp = ["env", f"OMP_NUM_THREADS={threads}", "OMP_PROC_BIND=true", "OMP_WAIT_POLICY=passive"]
         program = str(guests.build_workload(folder, "euler", "-mfma", "-fopenmp"))
-        return Subject(threads, [*openmp, program, "160", "160", "1", "3"], MARKED)
+        return Subject(threads, [*openmp, program, "160", "160", "1", str(steps)], MARKED)
 
     def ledger() -> Subject:
         return Subject(4, [str(guests.build(folder, "ledger")), "4", "40000"], MARKED)
@@ -97,19 +112,19 @@ def programs(folder: Path) -> dict[str, Callable[[], Subject]]:
         queries = QUERIES.format(threads=threads, rows=rows)
         return Subject(threads, [sys.executable, "-c", queries], FROM_READY)
 
-    def redis(cpus: int, clients: str) -> Subject:
-        return Subject(cpus, ["sh", "-c", REDIS.format(clients=clients)], FROM_READY)
+    def redis(cpus: int, script: str) -> Subject:
+        return Subject(cpus, ["sh", "-c", script], FROM_READY)
 
     return {
         "xz": xz,
         "embedding": embedding,
-        "euler": lambda: euler(4),
+        "euler": lambda: euler(4, 3),
         "ledger": ledger,
         "duckdb": lambda: duckdb(4, 60_000),
-        "redis": lambda: redis(2, "-n 500 -c 8"),
-        "euler-8": lambda: euler(8),
+        "redis": lambda: redis(2, REDIS),
+        "euler-8": lambda: euler(8, 12),
         "duckdb-8": lambda: duckdb(8, 240_000),
-        "redis-8": lambda: redis(8, "-n 2000 -c 24 --threads 6"),
+        "redis-8": lambda: redis(8, REDIS_SERVERS),
     }
 
 

@@ -5,9 +5,11 @@
 //!                               ^producer     ^consumer answers sync points and clock reads
 //! ```
 //!
-//! A side that waits spins and yields in turn, then sleeps. It looks whether the other process is still alive. If that process
-//! dies, the wait ends within a few milliseconds. Not modelled here: more than one producer.
+//! A side that waits looks again and again for some microseconds. Then it sleeps until the other side rings. It looks whether the
+//! other process is still alive. If that process dies, the wait ends within a few milliseconds. Not modelled here: more than one
+//! producer.
 
+mod bell;
 mod header;
 mod peer;
 
@@ -17,7 +19,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub use header::{Behind, Header, Reply, Told};
-pub use peer::{Backoff, Peer, PeerGone};
+pub use peer::{Backoff, Crowd, Peer, PeerGone};
 
 use crate::record::{Record, Vcpu};
 use crate::words::{RECORD_BYTES, Words};
@@ -115,6 +117,7 @@ pub struct Producer {
     published: u64,
     /// the consumer's position when last looked `[records]`
     tail: u64,
+    crowd: Crowd,
 }
 
 /// Records written before they are shown to the consumer; sync points and waits show them at once.
@@ -124,7 +127,7 @@ impl Producer {
     #[must_use]
     pub fn new(ring: Ring) -> Producer {
         let head = ring.header().head.load(Acquire);
-        Producer { ring, head, published: head, tail: 0 }
+        Producer { ring, head, published: head, tail: 0, crowd: Crowd::default() }
     }
 
     #[must_use]
@@ -167,13 +170,14 @@ impl Producer {
     #[cold]
     fn wait_for_room(&mut self, peer: &Peer) -> Result<(), PeerGone> {
         self.publish();
-        let mut backoff = Backoff::new(peer);
+        let mut backoff = Backoff::new(peer, self.crowd);
         loop {
             self.tail = self.ring.header().tail.load(Acquire);
             if self.head - self.tail < self.ring.capacity as u64 {
+                self.crowd = backoff.crowd();
                 return Ok(());
             }
-            backoff.pause()?;
+            backoff.pause(&self.ring.header().producer)?;
         }
     }
 
@@ -181,18 +185,21 @@ impl Producer {
     #[inline]
     pub fn publish(&mut self) {
         self.published = self.head;
-        self.ring.header().head.store(self.head, Release);
+        let header = self.ring.header();
+        header.head.store(self.head, Release);
+        header.consumer.ring();
     }
 
     /// Wait until the consumer has answered question `sequence` (from 1): its answer.
     pub fn wait_for(&mut self, reply: Reply, sequence: u64, peer: &Peer) -> Result<Told, PeerGone> {
         self.publish();
-        let mut backoff = Backoff::new(peer);
+        let mut backoff = Backoff::new(peer, self.crowd);
         loop {
             if let Some(told) = self.ring.header().reply(reply, sequence).read(sequence) {
+                self.crowd = backoff.crowd();
                 return Ok(told);
             }
-            backoff.pause()?;
+            backoff.pause(&self.ring.header().producer)?;
         }
     }
 }
@@ -206,13 +213,14 @@ pub struct Consumer {
     head: u64,
     /// requests that the drive has done
     done: u64,
+    crowd: Crowd,
 }
 
 impl Consumer {
     #[must_use]
     pub fn new(ring: Ring) -> Consumer {
         let tail = ring.header().tail.load(Acquire);
-        Consumer { ring, tail, head: tail, done: 0 }
+        Consumer { ring, tail, head: tail, done: 0, crowd: Crowd::default() }
     }
 
     #[must_use]
@@ -225,7 +233,7 @@ impl Consumer {
     pub fn pop(&mut self) -> Option<Words> {
         if self.tail == self.head {
             // Nothing is left that was seen: give the room back and look again.
-            self.ring.header().tail.store(self.tail, Release);
+            self.give_back();
             self.head = self.ring.header().head.load(Acquire);
             if self.tail == self.head {
                 return None;
@@ -235,22 +243,30 @@ impl Consumer {
         let words = unsafe { self.ring.slot(self.tail).read() };
         self.tail += 1;
         if self.tail.is_multiple_of(BATCH) {
-            self.ring.header().tail.store(self.tail, Release);
+            self.give_back();
         }
         Some(words)
     }
 
+    /// Gives the room of what was read back to the producer.
+    fn give_back(&self) {
+        let header = self.ring.header();
+        header.tail.store(self.tail, Release);
+        header.producer.ring();
+    }
+
     /// The next sixteen bytes, waiting for them. `stop` is asked while waiting.
     pub fn pop_wait(&mut self, peer: &Peer, stop: impl Fn() -> bool) -> Result<Words, PeerGone> {
-        let mut backoff = Backoff::new(peer);
+        let mut backoff = Backoff::new(peer, self.crowd);
         loop {
             if let Some(words) = self.pop() {
+                self.crowd = backoff.crowd();
                 return Ok(words);
             }
             if stop() {
                 return Err(PeerGone);
             }
-            if let Err(gone) = backoff.pause() {
+            if let Err(gone) = backoff.pause(&self.ring.header().consumer) {
                 // It may have written its last words between our look and its death.
                 return self.pop().ok_or(gone);
             }
@@ -259,7 +275,9 @@ impl Consumer {
 
     /// Answer the producer.
     pub fn answer(&self, reply: Reply, sequence: u64, ps: u64) {
-        self.ring.header().reply(reply, sequence).write(sequence, ps, self.done);
+        let header = self.ring.header();
+        header.reply(reply, sequence).write(sequence, ps, self.done);
+        header.producer.ring();
     }
 
     /// The drive has done a request: the next answer says so.
@@ -270,7 +288,9 @@ impl Consumer {
 
     /// Tell the producer that the answer needs what another vCPU does before.
     pub fn put_off(&self, reply: Reply, sequence: u64, behind: Behind) {
-        self.ring.header().reply(reply, sequence).put_off(sequence, behind);
+        let header = self.ring.header();
+        header.reply(reply, sequence).put_off(sequence, behind);
+        header.producer.ring();
     }
 
     /// Records seen and not yet read.

@@ -3,10 +3,11 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use super::bell::Bell;
 use crate::record::Vcpu;
 
 /// "CXLRING" and the layout's version: a header of another version is refused.
-const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x0a");
+const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x0b");
 
 #[repr(C, align(64))]
 pub struct Aligned<T>(T);
@@ -119,6 +120,9 @@ pub struct Header {
     pub head: Aligned<AtomicU64>,
     /// next position to read `[records]`, the consumer's
     pub tail: Aligned<AtomicU64>,
+    /// where the producer sleeps, and the consumer
+    pub producer: Aligned<Bell>,
+    pub consumer: Aligned<Bell>,
     /// for each vCPU by its sequence number; the producer asks for an answer that lies a few back. It must not read
     /// another one when the consumer has been quick
     sync: [[Answer; SYNC_ANSWERS]; Vcpu::MOST],
