@@ -54,7 +54,7 @@ pub struct Crowd {
 /// A wait of one side: it looks again and again, then sleeps at its bell, and looks after the peer.
 ///
 /// ```text
-///   alone     looks and yields in turn for a tenth of a millisecond, then sleeps
+///   alone     looks and yields in turn for a tenth of a millisecond, then naps between two looks
 ///   crowded   looks for some microseconds, then sleeps
 /// ```
 ///
