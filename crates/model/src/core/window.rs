@@ -376,7 +376,7 @@ impl Window {
 
     /// Number of rows that are told apart, committed or not.
     pub fn rows(&self) -> usize {
-        self.ring.len()
+        self.done.len()
     }
 
     /// The waiters of a list, from the latest to the first.
