@@ -8,8 +8,8 @@
 Three programs have their memory in DRAM: qsort, triad and Debian's sort. Five have it in CXL memory: Debian's
 gzip, awk, perl and gcc, and Python, which fills a dictionary. Nothing of sampling was chosen with these five.
 Short programs have 36 to 48 windows, and Python has 193. Of these, the start in detail was chosen with qsort.
-These load few lines from CXL memory, because the LLC holds their data. With a slice of LLC alone, five
-programs load many, so windows tell of the mean latency.
+The five load few lines from CXL memory, because the LLC holds their data. So four of them, and xz, run with
+one slice of LLC, too: more lines tell of the mean latency.
 
 An interval of 95 % is to cover in 19 of 20 draws; 18 is what chance allows of them. Figures are all that full
 detail has more than a hundred events of; counts of instructions are known and not told by windows. A sample
@@ -30,7 +30,7 @@ from cxlab.border import RunResult, Sampling
 from cxlab.run.guest import artefacts
 from cxlab.sampled import ends
 
-from experiments import guests
+from experiments import guests, machines
 from experiments.experiment import Asked, Report, real
 from experiments.report import Cell, Column, Table
 
@@ -69,8 +69,8 @@ class Program:
 
 
 IN_CXL = ("--membind", "cxl")
-#: A slice has 1.9 MB, and a core may have as many requests there as the slice holds.
-ONE_SLICE = ("--set", "host.llc.slices=1", "--set", "host.home.requests_of_core=32")
+#: A slice of LLC has 1.9 MB.
+ONE_SLICE = [word for of in ("host.llc.slices=1", *machines.WHOLE_TABLES) for word in ("--set", of)]
 ADDS_UP = "{ n[$1] += $2 } END { for (k in n) s += n[k]; print s }"
 SORTS_KEYS = (
     "my ($k, $v) = split; $n{$k} += $v; END { my $s = 0; $s += $n{$_} * $_ for sort keys %n; print $s }"
@@ -114,9 +114,10 @@ def short_programs(folder: Path) -> dict[str, Program]:
 
 def programs_that_miss(folder: Path) -> dict[str, Program]:
     """Build and name programs whose data an LLC of one slice does not hold."""
-    text = guests.text_file(folder, 15_000, "middle")
     options = (*IN_CXL, *ONE_SLICE)
-    chosen = {name: programs(folder)[name] for name in ("python", "awk", "perl", "gcc")}
+    long_ones = programs(folder)
+    chosen = {name: long_ones[name] for name in ("python", "awk", "perl", "gcc")}
+    text = guests.text_file(folder, 15_000, "packed")
     chosen["xz"] = Program(("sh", "-c", f"xz -1 -T1 -c {text} | wc -c"))
     return {f"one-slice-{name}": replace(program, options=options) for name, program in chosen.items()}
 

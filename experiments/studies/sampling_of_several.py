@@ -53,28 +53,32 @@ md5sum {text} >/dev/null
 echo ready
 xz -T4 -1 --block-size=16384 -c {text} | md5sum
 """
-REDIS = """
-redis-server --port 7777 --save '' --appendonly no --daemonize yes --dir /tmp --logfile /dev/null
-until redis-cli -p 7777 ping >/dev/null 2>&1; do sleep 0.01; done
+#: Starts Redis at a port, waits until it answers, and asks it.
+SERVER = "redis-server --port {port} --save '' --appendonly no --daemonize yes --dir /tmp --logfile /dev/null"
+ANSWERS = "until redis-cli -p {port} ping >/dev/null 2>&1; do sleep 0.01; done"
+CLIENT = "redis-benchmark -p {port} -t set,get -n 500 -c 8 -r 1000 -d 256 -q --csv >/dev/null"
+REDIS = f"""
+{SERVER}
+{ANSWERS}
 echo ready
-redis-benchmark -p 7777 -t set,get -n 500 -c 8 -r 1000 -d 256 -q --csv >/dev/null
-redis-cli -p 7777 shutdown nosave
-"""
+{CLIENT}
+redis-cli -p {{port}} shutdown nosave
+""".format(port=7777)
 #: Four servers, each with a client of its own.
-REDIS_SERVERS = """
+REDIS_SERVERS = f"""
 ports="7777 7778 7779 7780"
 for port in $ports; do
-    redis-server --port $port --save '' --appendonly no --daemonize yes --dir /tmp --logfile /dev/null
+    {SERVER}
 done
 for port in $ports; do
-    until redis-cli -p $port ping >/dev/null 2>&1; do sleep 0.01; done
+    {ANSWERS}
 done
 echo ready
 for port in $ports; do
-    redis-benchmark -p $port -t set,get -n 500 -c 8 -r 1000 -d 256 -q --csv >/dev/null &
+    {CLIENT} &
 done
 wait
-"""
+""".format(port="$port")
 
 
 @dataclass(frozen=True)

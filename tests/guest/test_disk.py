@@ -25,8 +25,8 @@ PAGE = 4096
 READ_NS = 85_000
 #: Of 50 pages, those that Linux reads ahead, or has read for another, are no requests of their own.
 OWN_REQUESTS = 0.9
-#: Most of the run lies between windows. A round of pages is half a million instructions, at the pace of the
-#: last window each. So there are ten in it, or one window of misses decides.
+#: Most of the run lies between windows. Each instruction there takes the pace of the last window. A round of
+#: pages is half a million instructions, so it has ten windows. With two or three, one of misses decides.
 SAMPLED = ["--sample", "detail=10k,warm=10k,every=60k"]
 
 

@@ -29,7 +29,8 @@ impl Bell {
 
     /// Sleeps until the bell is rung, at most this long. Returns at once if it has been rung since it was set.
     pub(super) fn sleep(&self, at_most: Duration) {
-        let time = libc::timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
+        let (tv_sec, tv_nsec) = (at_most.as_secs() as libc::time_t, at_most.subsec_nanos().into());
+        let time = libc::timespec { tv_sec, tv_nsec };
         // SAFETY: the word and the time live as long as the call. A wake-up without cause does no harm: the waiter
         // looks again.
         unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), libc::FUTEX_WAIT, SET, &raw const time) };

@@ -47,7 +47,7 @@ impl Peer {
 /// Whether other processes want the processor that this side waits on, as far as its last waits have shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crowd {
-    /// waits for which that is taken as known
+    /// waits for which that is taken as known, also those that end at the first look
     waits: u8,
 }
 

@@ -5,7 +5,7 @@
 //!             ^ waits for registers          ^ waits for registers and lines
 //! ```
 //!
-//! A row outlives its commit by a window's length, because the instruction that takes its place asks for the commit
+//! A row's times outlive its commit by a window's length, because the instruction that takes its place asks for the commit
 //! time. A waiter for an unknown value is in a list that hangs on the producer.
 
 use std::num::NonZeroU32;
