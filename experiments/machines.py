@@ -132,7 +132,8 @@ def executor(folder: Path, of_a_card: int) -> AskedMachine:
     whole = model.describe("spr-a1000")
     card = next(node.bandwidth_gb_s for node in whole.nodes if node.name == "cxl")
     lanes, rate = LANES[of_a_card]
-    drive = Description(whole.spec).drive_bandwidth * DRIVES / EXECUTORS
+    assert whole.drive is not None, whole.name
+    drive = whole.drive.link_bytes_s * DRIVES / EXECUTORS
     settings = (
         "host.llc.slices=2",
         *WHOLE_TABLES,

@@ -131,6 +131,20 @@ class DeviceSummary(Struct, frozen=True, omit_defaults=True):
     writes: int
 
 
+class DriveFigures(Struct, frozen=True, omit_defaults=True):
+    """Key figures of an SSD."""
+
+    name: str
+    #: of the link, each way [B/s]
+    link_bytes_s: int
+    #: pages in a row lie on as many dies, one after the other
+    dies: int
+    #: a read of a page keeps its die so long: the cells, and the bus of the channel [ps]
+    die_ps: int
+    #: the controller's part of each request [ps]
+    controller_ps: int
+
+
 class Entry(Struct, frozen=True, omit_defaults=True):
     """One statistic as a visitor sees it."""
 
@@ -208,6 +222,8 @@ class MachineFigures(Struct, frozen=True, omit_defaults=True):
     description: str
     host: HostFigures
     nodes: list[NodeFigures]
+    #: the SSD under the guest's disk; none: the machine has no drive
+    drive: DriveFigures | None
     #: settings of the command line that changed it
     set: list[str]
     #: the whole description, as the machine's files resolve

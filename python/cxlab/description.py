@@ -12,8 +12,6 @@ from typing import Any
 
 #: What a node of the machine's own socket says of its place.
 OWN_SOCKET = "own"
-#: Units of a bandwidth in these words [B/s]; crates/kernel/src/quantity/bytes.rs has the same.
-RATES = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}
 
 
 @dataclass(frozen=True)
@@ -45,18 +43,6 @@ class Description:
     def of_document(cls, document: Mapping[str, Any]) -> Description:
         """The description in a machine's document, as config.json has it."""
         return cls(document["spec"])
-
-    @property
-    def drive(self) -> str | None:
-        """The name of the SSD under the guest's disk, if the machine has one."""
-        drive = self.tree.get("drive")
-        return None if drive is None else str(drive["name"])
-
-    @property
-    def drive_bandwidth(self) -> int:
-        """Bandwidth of that drive's link [B/s]."""
-        number, unit = str(self._value("drive", "link")).split()
-        return round(float(number) * RATES[unit])
 
     @property
     def nodes(self) -> list[NodeDescription]:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cxlab import model
-from cxlab.description import Description
 
 from experiments import machines
 from experiments.command import command
@@ -100,4 +99,5 @@ def test_an_executor_has_its_part_of_a_card_and_of_the_drives(tmp_path: Path) ->
         # A channel of DDR5-4800 is 38.4 GB/s: no core reads as much.
         assert dram.bandwidth_gb_s == pytest.approx(38.4)
         # Two PM983, each behind four lanes of PCIe 3.0 as its data sheet has it, for fifty executors.
-        assert Description(part.spec).drive_bandwidth == pytest.approx(2 * 3.2e9 / 50)
+        assert part.drive is not None
+        assert part.drive.link_bytes_s == pytest.approx(2 * 3.2e9 / 50)

@@ -118,6 +118,11 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
+    /// All events that are ahead, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &E> {
+        self.near.iter().chain(self.far.iter().map(|entry| &entry.event))
+    }
+
     #[must_use]
     pub fn len(&self) -> usize {
         self.near.len() + self.far.len()

@@ -47,6 +47,11 @@ proptest! {
                 }
             }
             prop_assert_eq!(queue.len(), reference.len());
+            let (mut shown, mut wanted): (Vec<_>, Vec<_>) =
+                (queue.iter().copied().collect(), reference.keys().map(|(_, number)| *number).collect());
+            shown.sort_unstable();
+            wanted.sort_unstable();
+            prop_assert_eq!(shown, wanted);
             let next = reference.first_key_value().map(|(key, ())| *key);
             prop_assert_eq!((queue.next_at(), queue.next()), (next.map(|(at, _)| at), next.map(|(_, number)| number)));
         }

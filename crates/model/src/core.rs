@@ -534,9 +534,10 @@ impl Core {
     }
 
     /// Whether no request of any core is under way. Warming would change the lines of such a request. If not, the core
-    /// asks again later. The first question always gets "no", so that other cores can run up to the next event.
+    /// asks again later. The first question always gets "no", so that other cores can run up to the next event. Drives and
+    /// flash stand still meanwhile: a read of a drive would keep the core for 85 us, an erase for milliseconds.
     fn quietens<U: Uncore>(&mut self, uncore: &mut U) -> bool {
-        let event = uncore.next_event();
+        let event = uncore.next_work();
         if event.is_none() && std::mem::take(&mut self.let_others_go) {
             return true;
         }

@@ -50,6 +50,12 @@ impl DriveSpec {
     pub fn check(&self) -> Result<(), FlashError> {
         self.flash.geometry(*self.capacity, Bytes::new(UNIT_BYTES)).map(drop)
     }
+
+    /// Time that a read of a unit keeps its die: the cells, and the bus of the channel.
+    #[must_use]
+    pub fn die_time(&self) -> Time {
+        self.flash.die_time(Bytes::new(UNIT_BYTES))
+    }
 }
 
 /// The next event of a drive.

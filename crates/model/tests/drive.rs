@@ -5,6 +5,7 @@ mod support;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use cxlab_access::{Keep, Phase};
 use cxlab_kernel::statistic::Value;
 use cxlab_kernel::{Bytes, Time};
 use cxlab_model::addr::Hpa;
@@ -103,6 +104,7 @@ fn reads_of_one_die_follow_each_other() {
     let (done, _) = run(&spec, &[read(3), read(3 + dies), read(3 + 2 * dies)]);
     let times: Vec<_> = done.iter().map(|(_, at)| *at).collect();
     assert_eq!((times[1] - times[0], times[2] - times[1]), (cells + bus, cells + bus));
+    assert_eq!(spec.die_time(), cells + bus);
 }
 
 #[test]
@@ -201,6 +203,22 @@ fn a_rest_ends_at_the_timer_where_the_drive_is_slower() {
     assert_eq!(times[0], Time::from_ns(20_000));
     assert!(times[1] > Time::from_ns(80_000) && times[1] < Time::from_ns(90_000), "{times:?}");
     assert_eq!(times[2], times[1]);
+}
+
+#[test]
+fn warming_begins_while_the_drive_reads_and_the_detail_behind_it_has_the_rest() {
+    let mut machine = support::machine("8468v-asic");
+    machine.tell_drive(1, read(5)).unwrap();
+    let sample = |phase| Step::Sample { phase, position: 0, keep: Keep::All };
+    let mut script = Script::default();
+    script.step(Step::Disk { number: 1 }).store(0).step(sample(Phase::Warming)).settle().step(sample(Phase::Detailed));
+    script.step(Step::Rest { until: Time::from_ns(1_000_000), done: 0 }).settle();
+    let mut feeds = [script];
+    machine.run(&mut feeds, |_| Ok(())).unwrap();
+    // What the store asks of DRAM ends before warming begins: about 0.1 us.
+    let [warming, rested] = feeds[0].clock_answers[..] else { panic!("two questions") };
+    assert!(warming > Time::from_ns(50) && warming < Time::from_ns(1000), "{warming}");
+    assert!(rested > Time::from_ns(80_000) && rested < Time::from_ns(90_000), "{rested}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Machines in JSON: the figures that people compare, and the whole description.
 
 use cxlab_model::config::{HostSpec, Path, Vendor};
+use cxlab_model::drive::DriveSpec;
 use cxlab_model::request::NodeId;
 use cxlab_model::translation::ArraySpec;
 use cxlab_model::{MachineSpec, ModelError};
@@ -14,6 +15,8 @@ pub struct MachineFigures {
     description: String,
     host: HostFigures,
     nodes: Vec<NodeFigures>,
+    /// the SSD under the guest's disk; none: the machine has no drive
+    drive: Option<DriveFigures>,
     /// settings of the command line that changed it
     set: Vec<String>,
     /// the whole description, as the machine's files resolve
@@ -100,6 +103,20 @@ pub struct NodeFigures {
     granularity_bytes: Option<u64>,
 }
 
+/// Key figures of an SSD.
+#[derive(Serialize, JsonSchema)]
+pub struct DriveFigures {
+    name: String,
+    /// of the link, each way `[B/s]`
+    link_bytes_s: u64,
+    /// pages in a row lie on as many dies, one after the other
+    dies: u32,
+    /// a read of a page keeps its die so long: the cells, and the bus of the channel `[ps]`
+    die_ps: u64,
+    /// the controller's part of each request `[ps]`
+    controller_ps: u64,
+}
+
 /// Key figures of a machine, with `spec`, its whole description.
 pub fn describe(name_or_path: &str, settings: &[String]) -> Result<String, ModelError> {
     let spec = MachineSpec::load_with(name_or_path, settings)?;
@@ -117,6 +134,7 @@ pub fn describe(name_or_path: &str, settings: &[String]) -> Result<String, Model
             source: core.frequency.source.clone(),
         },
         nodes: (0..spec.nodes.len()).map(|number| node(&spec, NodeId(number as u16))).collect(),
+        drive: spec.drive.as_ref().map(drive),
         set: settings.to_vec(),
         spec,
     };
@@ -127,6 +145,16 @@ pub fn describe(name_or_path: &str, settings: &[String]) -> Result<String, Model
 pub fn entries(name_or_path: &str, settings: &[String]) -> Result<String, ModelError> {
     let entries = MachineSpec::entries(name_or_path, settings)?;
     Ok(serde_json::to_string(&entries).expect("plain data is JSON"))
+}
+
+fn drive(spec: &DriveSpec) -> DriveFigures {
+    DriveFigures {
+        name: spec.name.clone(),
+        link_bytes_s: spec.link.bytes_per_second(),
+        dies: *spec.flash.channels * *spec.flash.dies,
+        die_ps: spec.die_time().as_ps(),
+        controller_ps: spec.flash.controller_latency.as_ps(),
+    }
 }
 
 fn processor(host: &HostSpec) -> ProcessorFigures {

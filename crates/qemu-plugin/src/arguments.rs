@@ -1,6 +1,6 @@
 //! The plugin's arguments: `ring=<fd>,model=<fd>,detail=all|marker|output|off,tsc=<Hz>,step=<ps>,idle=jump|pace,windows=<n>,vcpus=<n>,skew=<ps>`,
 //! `sample=<detail>:<warm>:<every>:<seed>`, `sample=<detail>:<warm>:most=<windows>:<seed>`, `warmup=program`, `counters=<port>`,
-//! `until=<ps>`, `until_idle=<ps>`, `disk=<fd>:<fd>:<B/s>`, `control=<port>`, `boot=save|checkpoint|<ps>` and `cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>`.
+//! `until=<ps>`, `until_idle=<ps>`, `disk=<fd>:<fd>:<B/s>:<dies>:<ps>:<ps>`, `control=<port>`, `boot=save|checkpoint|<ps>` and `cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>`.
 
 use std::os::fd::RawFd;
 use std::str::FromStr;
@@ -97,8 +97,20 @@ pub struct Disk {
     pub socket: RawFd,
     /// descriptor of the file with its data, inherited
     pub file: RawFd,
-    /// bandwidth of the drive's link `[B/s]`
+    pub drive: Drive,
+}
+
+/// The drive under it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drive {
+    /// bandwidth of its link, each way `[B/s]`
     pub bytes_per_second: u64,
+    /// pages in a row lie on as many dies, one after the other
+    pub dies: u64,
+    /// a read of a page keeps its die so long `[ps]`
+    pub die_ps: u64,
+    /// the controller's part of each request `[ps]`
+    pub controller_ps: u64,
 }
 
 /// The supervisor's arguments for the plugin.
@@ -137,7 +149,7 @@ pub struct Arguments {
 const VALID: &str = "ring=<fd>, model=<fd>, detail=all|marker|output|off, tsc=<Hz>, step=<ps>, idle=jump|pace, windows=<n>, \
                      poison=<window>:<bytes>, vcpus=<1 to 64>, skew=<ps>, counters=<port>, \
                      sample=<detail>:<warm>:<every>:<seed>, sample=<detail>:<warm>:most=<windows>:<seed>, warmup=program, \
-                     until=<ps>, until_idle=<ps>, control=<port>, disk=<fd>:<fd>:<B/s>, boot=save|checkpoint|<ps>, \
+                     until=<ps>, until_idle=<ps>, control=<port>, disk=<fd>:<fd>:<B/s>:<dies>:<ps>:<ps>, boot=save|checkpoint|<ps>, \
                      cpuid=<leaf>:<subleaf or *>:<register>:<mask>:<bits>";
 
 impl Arguments {
@@ -212,10 +224,12 @@ fn pair<First: FromStr, Second: FromStr>(text: &str) -> Option<(First, Second)> 
 }
 
 fn disk(numbers: &str) -> Option<Disk> {
-    let (socket, rest) = numbers.split_once(':')?;
-    let (file, bandwidth) = rest.split_once(':')?;
-    let (socket, file) = (socket.parse().ok()?, file.parse().ok()?);
-    Some(Disk { socket, file, bytes_per_second: above_zero(bandwidth)? })
+    let [socket, file, bandwidth, dies, die, controller] = numbers.split(':').collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    let (die_ps, controller_ps) = (die.parse().ok()?, controller.parse().ok()?);
+    let drive = Drive { bytes_per_second: above_zero(bandwidth)?, dies: above_zero(dies)?, die_ps, controller_ps };
+    Some(Disk { socket: socket.parse().ok()?, file: file.parse().ok()?, drive })
 }
 
 fn schedule(numbers: &str) -> Option<Schedule> {
@@ -254,12 +268,14 @@ mod tests {
         assert_eq!(bounded.detail, Detail::Output);
         let bounds = Bounds { until_ps: Some(200), until_idle_ps: Some(30), control: Some(1) };
         assert_eq!(bounded.bounds, bounds);
-        let disk = Disk { socket: 9, file: 10, bytes_per_second: 60_000_000 };
-        assert_eq!(parse("ring=7,model=8,detail=all,tsc=1,disk=9:10:60000000").unwrap().disk, Some(disk));
+        let drive = Drive { bytes_per_second: 60_000_000, dies: 32, die_ps: 85, controller_ps: 20 };
+        let disk = Disk { socket: 9, file: 10, drive };
+        assert_eq!(parse("ring=7,model=8,detail=all,tsc=1,disk=9:10:60000000:32:85:20").unwrap().disk, Some(disk));
         for (text, wanted) in [
             ("ring=7,model=8,detail=all,tsc=1,until=0", "`until=0`"),
             ("ring=7,model=8,detail=all,tsc=1,disk=9", "`disk=9`"),
-            ("ring=7,model=8,detail=all,tsc=1,disk=9:10:0", "`disk=9:10:0`"),
+            ("ring=7,model=8,detail=all,tsc=1,disk=9:10:0:1:1:1", "`disk=9:10:0:1:1:1`"),
+            ("ring=7,model=8,detail=all,tsc=1,disk=9:10:1:0:1:1", "`disk=9:10:1:0:1:1`"),
             ("ring=7,model=8,detail=all,tsc=1,boot=load", "`boot=load`"),
             ("ring=7,model=8,detail=all,tsc=1,cpuid=4:0:ebx", "`cpuid=4:0:ebx`"),
             ("ring=7,model=8,detail=all,tsc=1,sample=1:2:3", "`sample=1:2:3`"),

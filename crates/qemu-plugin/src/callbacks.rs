@@ -9,8 +9,8 @@ use cxlab_access::Record;
 use cxlab_access::record::MemoryAccess;
 
 use crate::mode::Mode;
-use crate::qemu::{self, BigLock, Cpu, functions};
-use crate::stream::{BlockData, Stream, with};
+use crate::qemu::{self, Cpu, functions};
+use crate::stream::{BlockData, with};
 use crate::{api, device, disk, mode, stop};
 
 /// A block is entered by the only vCPU.
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u6
             if service_ps > 0 {
                 stream.device_served(vcpu as usize, service_ps);
             }
-            ask_disk(stream, vcpu as usize);
+            stream.ask_disk(vcpu as usize);
         }
     });
 }
@@ -165,10 +165,11 @@ fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instructi
         } else if store {
             // Each store to a device may notify it.
             stream.warming.forget_news();
-            let service_ps = serve(info, address) + disk::serve_at_once();
+            let service_ps = serve(info, address);
             if service_ps > 0 {
                 stream.device_served(vcpu, service_ps);
             }
+            stream.ask_disk(vcpu);
         }
     });
 }
@@ -213,19 +214,6 @@ fn serve(info: api::MemoryInfo, address: u64) -> u64 {
         return 0;
     }
     device::wait_for_requests() * device::SERVICE_PS
-}
-
-/// The guest has stored to a device: if it has asked its disk for something, the model is told. What has failed at once is
-/// answered at once.
-fn ask_disk(stream: &mut Stream, vcpu: usize) {
-    let (failed, asked): (Vec<_>, Vec<_>) = disk::take().into_iter().partition(|asked| asked.segments.is_empty());
-    for asked in &asked {
-        stream.feed.ask_disk(vcpu, asked);
-    }
-    if !failed.is_empty() {
-        let numbers: Vec<u32> = failed.iter().map(|asked| asked.number).collect();
-        disk::answer(&numbers, &BigLock::take());
-    }
 }
 
 /// Whether an access goes to the local APIC, which leaves no request behind.

@@ -207,7 +207,7 @@ unsafe extern "C" fn look_at_timers(vcpu: u32, _data: *mut c_void) {
 
 /// Let the vCPU, whose thread this is, run the timers that are due before its next block.
 pub fn run_due_timers(vcpu: usize) {
-    if disk::held() > 0 && !mode::in_detail() {
+    if disk::held() > 0 && !mode::tells() {
         // Detail has ended while the drive was at work.
         disk::answer_all(&BigLock::take());
     }

@@ -14,8 +14,7 @@ use std::time::Duration;
 use crate::qemu::{self, BigLock, functions};
 
 /// Simulated time of a file request: 80 us `[ps]`. That is a 4 KiB read of a data-centre NVMe drive, and a little for
-/// the server. Source: Intel SSD DC P4510 product brief, 77 us typical random read latency. A request to the guest's disk
-/// takes it between windows, beside its bytes on the link.
+/// the server. Source: Intel SSD DC P4510 product brief, 77 us typical random read latency.
 pub const SERVICE_PS: u64 = 80_000_000;
 
 /// Time that QEMU works between two looks.

@@ -3,7 +3,7 @@
 //! ```text
 //!   vCPUs halt --> wake us --> [big lock] model settles --> request in flight? stand still, look again
 //!                                                       --> else time := next timer, run it --> vCPU wakes
-//!                                                       --> or the drive's next answer, if that is before
+//!                                                       --> or the disk's next answer, if that is before
 //! ```
 //!
 //! Where somebody may type, idle time passes no faster than the host's.
@@ -66,16 +66,10 @@ fn step() -> Option<Duration> {
     if !qemu::all_idle(&lock) || !qemu::runs(&lock) {
         return None;
     }
-    let detail = mode::in_detail();
-    if detail {
+    if mode::in_detail() {
         stream::with(|stream| stream.feed.settle(turns::speaker()));
-        if stream::with(|stream| stream.feed.has_news_of_disk()) {
-            stream::with(|stream| stream.feed.answer_disk(&lock));
-            return Some(Duration::ZERO);
-        }
-    } else if disk::held() > 0 {
-        // Detail has ended while the drive was at work.
-        disk::answer_all(&lock);
+    }
+    if disk::held() > 0 && answer_disk(&lock) {
         return Some(Duration::ZERO);
     }
     if device::look(&lock).in_flight > 0 {
@@ -95,6 +89,22 @@ fn step() -> Option<Duration> {
     Some(Duration::ZERO)
 }
 
+/// Answers requests to the disk that are done. Returns whether there were any.
+fn answer_disk(lock: &BigLock) -> bool {
+    if !mode::tells() {
+        // Detail has ended while the drive was at work.
+        disk::answer_all(lock);
+        return true;
+    }
+    stream::with(|stream| {
+        let has_news = stream.feed.has_news_of_disk();
+        if has_news {
+            stream.feed.answer_disk(lock);
+        }
+        has_news
+    })
+}
+
 /// Let so much of the guest's time pass, or less where the run has come to its bound.
 fn jump(ps: u64, lock: &BigLock) {
     let over = match mode::now() {
@@ -110,7 +120,7 @@ fn jump(ps: u64, lock: &BigLock) {
     }
 }
 
-/// Let so much of the guest's time pass, or less where the drive has done something before.
+/// Let so much of the guest's time pass, or less where a request to the disk is done before.
 fn rest(ps: u64, lock: &BigLock) {
     if stream::with(|stream| stream.rest(ps, lock)) {
         stop::is_over_idle(lock);

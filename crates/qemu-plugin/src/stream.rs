@@ -23,7 +23,7 @@ use cxlab_access::{BlockId, Marker, Phase, REPEATED_LINE, Record};
 use crate::arguments::Arguments;
 use crate::mode::{self, Mode};
 use crate::qemu::BigLock;
-use crate::{clock, turns};
+use crate::{clock, disk, turns};
 
 use bound::Bound;
 use feed::Feed;
@@ -59,7 +59,7 @@ static STREAM: Cell = Cell(UnsafeCell::new(None));
 
 /// Map the ring that the supervisor made.
 pub fn open(arguments: &Arguments) -> Result<(), String> {
-    let feed = Feed::new(Link::open(arguments)?);
+    let feed = Feed::new(Link::open(arguments)?, arguments.disk.map(|disk| disk.drive));
     let (warming, bound) = (Warming::new(arguments), Bound::new(arguments.bounds));
     let services = Services::new(arguments.vcpus);
     let several = arguments.vcpus > 1;
@@ -274,6 +274,7 @@ impl Stream {
         turns::speak(vcpu);
         self.feed.halt_others(vcpu);
         self.feed.settle(vcpu);
+        self.feed.leave_drive();
         self.sample(vcpu, Phase::Warming, 0);
         let model_ps = self.feed.model_ps();
         if self.several {
@@ -310,6 +311,7 @@ impl Stream {
         if looks {
             self.show_warmed();
             clock::run_due_timers(vcpu);
+            self.feed.answer_disk_if_done();
         }
         looks
     }
@@ -377,6 +379,10 @@ impl Stream {
     /// Lets a span pass in which all vCPUs are idle, and which the drive may end. Returns whether the run has come to
     /// its bound.
     pub fn rest(&mut self, span_ps: u64, lock: &BigLock) -> bool {
+        let span_ps = span_ps.min(self.feed.until_estimate_ps());
+        if !mode::in_detail() {
+            return self.warm_idle(span_ps);
+        }
         let begins_ps = clock::now_ps() / PS_PER_NS * PS_PER_NS;
         let timed_ps = self.timed_ps();
         let rested_ps = self.feed.rest(begins_ps + self.bound.cut(span_ps, timed_ps));
@@ -384,6 +390,22 @@ impl Stream {
         self.warming.stands(rested_ps);
         self.feed.answer_disk(lock);
         self.ends_idle()
+    }
+
+    /// The guest has stored to a device. What it has asked of its disk is under way from here on. What has failed at once is
+    /// answered at once.
+    pub fn ask_disk(&mut self, vcpu: usize) {
+        let (failed, asked): (Vec<_>, Vec<_>) = disk::take().into_iter().partition(|asked| asked.segments.is_empty());
+        if !asked.is_empty() && !mode::in_detail() {
+            self.show_warmed();
+        }
+        for asked in &asked {
+            self.feed.ask_disk(vcpu, asked);
+        }
+        if !failed.is_empty() {
+            let numbers: Vec<u32> = failed.iter().map(|asked| asked.number).collect();
+            disk::answer(&numbers, &BigLock::take());
+        }
     }
 
     /// A device has served a request of the vCPU while time stood still: the service passes from here on. One of several

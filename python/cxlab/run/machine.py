@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cxlab import model
-from cxlab.border import MachineFigures, NodeFigures, ProcessorFigures
+from cxlab.border import DriveFigures, MachineFigures, NodeFigures, ProcessorFigures
 from cxlab.description import Description
 from cxlab.run.errors import BadRequest
 
@@ -54,18 +54,10 @@ class Machine:
     cores: int
     #: what CPUID says
     processor: ProcessorFigures
+    #: the SSD under the guest's disk; None: the machine has no drive
+    drive: DriveFigures | None
     #: everything, as the model gave it: for config.json
     resolved: dict[str, Any]
-
-    @property
-    def drive(self) -> str | None:
-        """The name of the SSD under the guest's disk, if the machine has one."""
-        return Description.of_document(self.resolved).drive
-
-    @property
-    def drive_bandwidth(self) -> int:
-        """Bandwidth of that drive's link [B/s]."""
-        return Description.of_document(self.resolved).drive_bandwidth
 
     def link(self, node: Node) -> tuple[str, str]:
         """Width and rate of the CXL links of a node, as in x8 and 32 GT/s."""
@@ -104,6 +96,7 @@ def from_figures(asked: str, figures: MachineFigures) -> Machine:
         host.frequency_ghz,
         host.cores,
         host.processor,
+        figures.drive,
         model.document(figures),
     )
 

@@ -158,6 +158,18 @@ impl<E: Copy> Wheel<E> {
         self.entries[last.next as usize].event
     }
 
+    /// All events, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &E> {
+        let bits = |word: u64| (0..64).filter(move |bit| word >> bit & 1 == 1);
+        let slots = bits(self.words).flat_map(move |word| bits(self.slots[word]).map(move |bit| word * 64 + bit));
+        slots.flat_map(move |slot| {
+            let last = self.last[slot];
+            // From the last to the first, and on until the last again.
+            let next = move |entry: &u32| Some(self.entries[*entry as usize].next).filter(|next| *next != last);
+            std::iter::successors(Some(last), next).map(|entry| &self.entries[entry as usize].event)
+        })
+    }
+
     /// Take the first entry of a slot that holds one.
     #[inline]
     pub fn take(&mut self, slot: Slot) -> (Time, E) {

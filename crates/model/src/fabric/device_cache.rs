@@ -80,6 +80,13 @@ impl<M> Fabric<M> {
         Some(&self.media[usize::from(self.cache_of(way)?.flash)])
     }
 
+    /// Whether an event is one of flash behind a cache, which works on when nobody waits for it.
+    #[must_use]
+    pub fn is_of_flash(&self, due: Due) -> bool {
+        let Due::At(Station::Media(media), _) = due else { return false };
+        self.caches.iter().any(|cache| cache.flash == media)
+    }
+
     /// Whether any device has a cache.
     #[must_use]
     pub fn has_caches(&self) -> bool {

@@ -98,6 +98,16 @@ impl Uncore for Shared {
         }
     }
 
+    fn next_work(&self) -> Option<Time> {
+        let works_alone = |event: &Event| match event {
+            Event::Drive(_) => true,
+            Event::Fabric(due) => self.fabric.is_of_flash(*due),
+            _ => false,
+        };
+        let is_quiet = self.runnable.others_go_on().is_none() && self.home.requests().next().is_none();
+        if is_quiet && self.queue.iter().all(works_alone) { None } else { self.next_event() }
+    }
+
     fn is_ahead(&self, at: Time) -> bool {
         self.runnable.others_go_on().is_some_and(|others| others < at)
     }

@@ -75,6 +75,25 @@ impl FlashSpec {
         }
         Ok(geometry)
     }
+
+    /// Time that a read of a unit keeps its die: the cells, and the bus of the channel.
+    #[must_use]
+    pub fn die_time(&self, unit: Bytes) -> Time {
+        let times = self.times(unit);
+        times.read + times.transfer
+    }
+
+    fn times(&self, unit: Bytes) -> Times {
+        let part = self.part.part();
+        Times {
+            read: *part.read,
+            program: *part.program,
+            erase: *part.erase,
+            suspend: part.suspend.as_ref().map(|time| **time),
+            transfer: unit / *part.bus,
+            controller: *self.controller_latency,
+        }
+    }
 }
 
 /// State of a drive.
@@ -95,15 +114,7 @@ impl Flash {
     /// [`FlashError`] names the invalid parameter and the valid values.
     pub fn new(spec: &FlashSpec, capacity: Bytes, unit: Bytes) -> Result<Flash, FlashError> {
         let (geometry, free_blocks) = (spec.geometry(capacity, unit)?, *spec.free_blocks);
-        let part = spec.part.part();
-        let times = Times {
-            read: *part.read,
-            program: *part.program,
-            erase: *part.erase,
-            suspend: part.suspend.as_ref().map(|time| **time),
-            transfer: unit / *part.bus,
-            controller: *spec.controller_latency,
-        };
+        let times = spec.times(unit);
         let ftl = Ftl::new(geometry, *spec.collector, free_blocks, *spec.precondition);
         let dies = (0..geometry.dies).map(|die| Die::new(die, ftl.clone())).collect();
         let buses = vec![Server::default(); geometry.channels as usize];

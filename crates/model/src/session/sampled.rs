@@ -5,8 +5,9 @@
 //!                                              detail:   B a a B a Sync B ...   as it is, numbered anew
 //! ```
 //!
-//! Idle spans keep their length: the recorded end of one is of another clock. Not modelled: what the guest would have done
-//! at other times of its clock; its timers ring where they rang. One vCPU.
+//! Idle spans keep their length: the recorded end of one is of another clock. So do those that the drive has ended. Its
+//! commands take their bandwidth in detail alone. Not modelled: what the guest would have done at other times of its
+//! clock; its timers ring where they rang. One vCPU.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -38,6 +39,8 @@ pub struct Sampled {
     /// the answer that was recorded last, and the one that the model has given to a question for the clock `[ps]`
     recorded_ps: u64,
     given_ps: u64,
+    /// all are idle until the next answer says how long
+    rests: bool,
     /// questions told so far
     syncs: u64,
     clock_reads: u64,
@@ -59,6 +62,7 @@ impl Sampled {
             idle_ps: 0,
             recorded_ps: 0,
             given_ps: 0,
+            rests: false,
             syncs: 0,
             clock_reads: 0,
         })
@@ -119,12 +123,12 @@ impl Sampled {
         }
         match record {
             Record::Define { pc, length, .. } => self.define(words, pc, usize::from(length), record.payload_records()),
-            Record::Page { .. } => self.copy(words, record.payload_records(), "a page").map(drop),
+            Record::Page { .. } => self.copy(words, record.payload_records(), "the definition of a page").map(drop),
             Record::Block { block, .. } => self.enter(block),
-            Record::Disk { .. } => {
-                let cause =
-                    "the recorded run has a disk: replay it without --sample, or sample the guest itself".into();
-                Err(ModelError::Stream { cause })
+            Record::Disk { .. } => self.ask_disk(words, record.payload_records()),
+            Record::Rest { .. } => {
+                self.rests = true;
+                Ok(())
             }
             Record::Sample { .. } => Err(ModelError::Stream { cause: "the recorded run was sampled already".into() }),
             Record::Mark { marker } => {
@@ -148,7 +152,7 @@ impl Sampled {
     }
 
     fn define(&mut self, words: Words, pc: u64, length: usize, records: usize) -> Result<(), ModelError> {
-        let code = self.copy(words, records, "a block")?;
+        let code = self.copy(words, records, "the definition of a block")?;
         self.blocks.push(Block::decode(pc, &code[..length]));
         Ok(())
     }
@@ -166,12 +170,36 @@ impl Sampled {
         let mut bytes = Vec::with_capacity(records * RECORD_BYTES);
         for _ in 0..records {
             let Some(Entry::Words(words)) = self.trace.next_entry()? else {
-                return Err(ModelError::Stream { cause: format!("it ends within the definition of {what}") });
+                return Err(ModelError::Stream { cause: format!("it ends within {what}") });
             };
             self.pending.push_back(words);
             bytes.extend(words.into_iter().flat_map(u64::to_le_bytes));
         }
         Ok(bytes)
+    }
+
+    /// Tell the drive's command where instructions are timed.
+    fn ask_disk(&mut self, words: Words, records: usize) -> Result<(), ModelError> {
+        let before = self.pending.len();
+        self.copy(words, records, "a command to the disk")?;
+        if self.progress.phase() == Phase::Warming {
+            self.pending.truncate(before);
+        }
+        Ok(())
+    }
+
+    /// The recorded answer to a question. If all rested, it says until when.
+    fn recorded_answer(&mut self, ps: u64) {
+        let before_ps = std::mem::replace(&mut self.recorded_ps, ps);
+        if !std::mem::take(&mut self.rests) {
+            return;
+        }
+        let rested_ps = ps.saturating_sub(before_ps);
+        if self.progress.phase() == Phase::Warming {
+            self.idle_ps += rested_ps;
+        } else {
+            self.tell(Record::Idle { until_ps: self.given_ps + rested_ps });
+        }
     }
 
     fn enter(&mut self, block: BlockId) -> Result<(), ModelError> {
@@ -254,7 +282,7 @@ impl RecordSource for Sampled {
             }
             match self.trace.next_entry()? {
                 None => return Ok(None),
-                Some(Entry::Answer(ps)) => self.recorded_ps = ps,
+                Some(Entry::Answer(ps)) => self.recorded_answer(ps),
                 Some(Entry::Words(words)) => self.take_in(words)?,
             }
         }

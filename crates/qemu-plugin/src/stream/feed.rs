@@ -15,13 +15,16 @@ use cxlab_access::{BlockId, Marker, Page, Record, Vcpu};
 use super::block::BlockData;
 use super::link::Link;
 use super::sync::{LAG, LAG_OF_SEVERAL, Syncs};
-use crate::disk::{self, Asked, Direction};
+use crate::arguments::Drive;
+use crate::disk::{self, Asked, Direction, Teller, UnderWay};
 use crate::mode::{self, Mode};
 use crate::pages::{News, Pages};
 use crate::qemu::{self, BigLock};
 use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
 use crate::{clock, decoded, device, series};
+
+const PS_PER_NS: u64 = 1000;
 
 pub struct Feed {
     link: Link,
@@ -45,12 +48,14 @@ pub struct Feed {
     /// requests to the disk that the model's drive has done, by its latest answer, and of these, those answered
     drive_done: u64,
     answered: u64,
+    /// all of them that are not answered
+    under_way: UnderWay,
     /// a vCPU was asked where it is, and has entered no block since
     asked: bool,
 }
 
 impl Feed {
-    pub fn new(link: Link) -> Feed {
+    pub fn new(link: Link, drive: Option<Drive>) -> Feed {
         Feed {
             link,
             next_block: 0,
@@ -65,6 +70,7 @@ impl Feed {
             pages: Pages::new(turns::vcpus()),
             drive_done: 0,
             answered: 0,
+            under_way: UnderWay::new(drive),
             asked: false,
         }
     }
@@ -89,8 +95,11 @@ impl Feed {
     /// of when it does.
     pub fn begin(&mut self, vcpu: usize, marker: Marker) {
         self.link.attach();
-        // What was answered before is no concern of this region.
-        device::look(&BigLock::take());
+        // What was asked and answered before is no concern of this region.
+        let lock = BigLock::take();
+        device::look(&lock);
+        disk::answer_all(&lock);
+        drop(lock);
         let now_ps = clock::now_ps();
         mode::set(Mode::Detail);
         clock::stand_at(now_ps);
@@ -106,6 +115,7 @@ impl Feed {
         self.settle(vcpu);
         clock::count_from_here();
         mode::set(Mode::Counted);
+        self.under_way.forget_all();
         self.mark(vcpu, marker);
     }
 
@@ -248,9 +258,7 @@ impl Feed {
         }
         self.syncs[vcpu].begin();
         clock::run_due_timers(vcpu);
-        if self.has_news_of_disk() {
-            self.answer_disk(&BigLock::take());
-        }
+        self.answer_disk_if_done();
         // One that has been woken by somebody else gets its turn.
         if turns::any_woken() {
             qemu::end_turn(vcpu);
@@ -351,20 +359,45 @@ impl Feed {
         }
     }
 
-    /// Whether the drive has done requests that the guest has no answer to.
+    /// Whether requests are done that the guest has no answer to.
     pub fn has_news_of_disk(&self) -> bool {
-        self.drive_done > self.answered
+        self.drive_done > self.answered || self.under_way.has_news(clock::now_ps())
     }
 
-    /// Answer what the drive has done: whether the guest waited for any of it.
-    pub fn answer_disk(&mut self, lock: &BigLock) -> bool {
-        let numbers: Vec<u32> = (self.answered..self.drive_done).map(|before| self.link.done(before)).collect();
+    /// Answers what is done.
+    pub fn answer_disk(&mut self, lock: &BigLock) {
+        let mut numbers: Vec<u32> = (self.answered..self.drive_done).map(|before| self.link.done(before)).collect();
         self.answered = self.drive_done;
-        disk::answer(&numbers, lock)
+        self.under_way.forget(&numbers);
+        numbers.extend(self.under_way.take_done(clock::now_ps()));
+        disk::answer(&numbers, lock);
+    }
+
+    /// Answers what is done, if anything is. The caller does not hold the big lock.
+    pub fn answer_disk_if_done(&mut self) {
+        if self.has_news_of_disk() {
+            self.answer_disk(&BigLock::take());
+        }
+    }
+
+    /// The model's drive stands still from here on.
+    pub fn leave_drive(&mut self) {
+        self.under_way.leave_model();
+    }
+
+    /// Time until a request is done that the model does not tell of, from the whole nanosecond that it is now `[ps]`.
+    pub fn until_estimate_ps(&self) -> u64 {
+        let now_ps = clock::now_ps() / PS_PER_NS * PS_PER_NS;
+        self.under_way.next_ps().map_or(u64::MAX, |done_ps| done_ps.saturating_sub(now_ps))
     }
 
     /// The guest has asked its disk, and goes on.
     pub fn ask_disk(&mut self, vcpu: usize, asked: &Asked) {
+        if !mode::in_detail() {
+            self.under_way.ask(asked, clock::now_ps(), Teller::Estimate);
+            return;
+        }
+        self.under_way.ask(asked, clock::now_ps(), Teller::Model);
         let Asked { number, from, segments, .. } = asked;
         let write = asked.direction == Direction::Write;
         let record = Record::Disk { number: *number, write, segments: segments.len() as u16, from: *from };

@@ -314,8 +314,10 @@ class Command:
         if self.plugin.boot is not None:
             settings["boot"] = self.plugin.boot
         if self.disk is not None:
-            bandwidth = self.machine.drive_bandwidth
-            settings["disk"] = f"{self.disk.plugin}:{self.disk.file}:{bandwidth}"
+            drive = self.machine.drive
+            assert drive is not None, "a machine without a drive is refused with a disk"
+            figures = (drive.link_bytes_s, drive.dies, drive.die_ps, drive.controller_ps)
+            settings["disk"] = ":".join(map(str, (self.disk.plugin, self.disk.file, *figures)))
         own = _option(str(self.plugin.path).replace(",", ",,"), **settings)
         answers = cpuid.answers(self.machine.processor, self.machine.cores, self.machine.tsc_hz)
         told = (f"cpuid={answer}" for answer in answers)

@@ -159,13 +159,14 @@ def _disk(request: Request) -> dict[str, Any]:
     swap = None if on is None else on.swap_bytes
     files = None if on is None else on.files
     drive = request.machine.drive
+    name = None if drive is None else drive.name
     return {
-        "swap": None if swap is None else {"bytes": swap, "drive": drive},
+        "swap": None if swap is None else {"bytes": swap, "drive": name},
         "disk": None
         if files is None
         else {
             "bytes": files.size,
-            "drive": drive,
+            "drive": name,
             "at": _text(files.at),
             "from": None if files.source is None else _text(str(files.source)),
         },
