@@ -39,6 +39,11 @@ impl Server {
         self.free_at
     }
 
+    /// Nobody needs what is reserved: it is free for the next customer.
+    pub fn release(&mut self) {
+        self.free_at = self.arrived;
+    }
+
     /// Let the sum of reservations begin here.
     pub fn clear_busy(&mut self) {
         self.busy = Time::ZERO;

@@ -82,6 +82,10 @@ impl<T> Slab<T> {
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.rows.iter().flatten()
     }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.rows.iter_mut().flatten()
+    }
 }
 
 impl<T> Default for Slab<T> {

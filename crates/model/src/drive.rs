@@ -91,6 +91,8 @@ struct Active {
     since: Time,
     /// units that are not done
     left: usize,
+    /// somebody else has answered it: it needs the link no more
+    answered: bool,
 }
 
 /// A unit under way.
@@ -166,6 +168,13 @@ impl Drive {
         self.told.insert(number, command).is_none()
     }
 
+    /// What is under way was answered while the machine's time stood still. So it keeps nobody else from the link.
+    pub fn answered_meanwhile(&mut self) {
+        self.active.iter_mut().for_each(|active| active.answered = true);
+        self.to_host.release();
+        self.to_drive.release();
+    }
+
     /// Whether it was ever asked for anything.
     #[must_use]
     pub fn is_used(&self) -> bool {
@@ -217,7 +226,7 @@ impl Drive {
 
     fn begin<A: Around>(&mut self, now: Time, number: u32, around: &mut A) {
         let Command { kind, units } = self.told.remove(&number).expect("a command is told before it begins");
-        let command = self.active.insert(Active { number, since: now, left: units.len() });
+        let command = self.active.insert(Active { number, since: now, left: units.len(), answered: false });
         for unit in units {
             let left = unit.lines.len();
             let command::Unit { dpa, bytes, lines } = unit;
@@ -235,8 +244,9 @@ impl Drive {
     }
 
     fn flashed<A: Around>(&mut self, now: Time, tag: Tag, around: &mut A) {
-        let Moving { kind, bytes, .. } = self.moving[Key::from_index(tag.0)];
+        let Moving { command, kind, bytes, .. } = self.moving[Key::from_index(tag.0)];
         match kind {
+            AccessKind::Read if self.active[command].answered => around.wake(now, Due::Moves(tag)),
             AccessKind::Read => {
                 let long = bytes / self.link;
                 around.wake(self.to_host.reserve(now, long) + long, Due::Moves(tag));

@@ -176,6 +176,13 @@ impl Machine {
         self.shared.drive.as_mut().map_or_else(Vec::new, Drive::take_news)
     }
 
+    /// Warming has passed: what the drive had under way was answered there.
+    pub fn warming_has_passed(&mut self) {
+        if let Some(drive) = &mut self.shared.drive {
+            drive.answered_meanwhile();
+        }
+    }
+
     /// The drive under the guest's disk, if there is one.
     #[must_use]
     pub fn drive(&self) -> Option<&Drive> {

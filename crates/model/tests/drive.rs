@@ -108,6 +108,28 @@ fn reads_of_one_die_follow_each_other() {
 }
 
 #[test]
+fn what_was_answered_meanwhile_keeps_nobody_from_the_link() {
+    let spec = spec();
+    let alone = run(&spec, &[read(0)]).0[0].1;
+    let (mut drive, mut host) = (Drive::new(&spec).unwrap(), Host::default());
+    for number in 1..=8 {
+        drive.tell(number, read(number.into()));
+        host.wake(Time::ZERO, Due::Begin(number));
+    }
+    let mut done = Vec::new();
+    while let Some(Reverse((now, _, place))) = host.events.pop() {
+        let due = host.due[place];
+        drive.step(now, due, &mut host);
+        if due == Due::Begin(7) {
+            drive.answered_meanwhile();
+        }
+        done.extend(drive.take_news().into_iter().map(|number| (number, now)));
+    }
+    // The last has not begun when the others are answered. All come from the cells at one time.
+    assert!(done.contains(&(8, alone)), "{done:?}");
+}
+
+#[test]
 fn a_large_read_takes_as_much_longer_as_its_bytes_take_on_the_link() {
     let spec = spec();
     let alone = run(&spec, &[read(0)]).0[0].1;

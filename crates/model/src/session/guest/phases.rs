@@ -54,6 +54,7 @@ impl<S: RecordSource> Guest<S> {
                 Record::Sample { phase, position, keep, idle_ps } => {
                     self.check_time(idle_ps)?;
                     check_missing(machine)?;
+                    machine.warming_has_passed();
                     self.enter(phase, position, keep, Time::from_ps(idle_ps), machine)?;
                     self.warming.begin();
                     return Ok(());
