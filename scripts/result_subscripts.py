@@ -45,8 +45,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     # A type, and the machine's description.
     BORDER: {"Literal": "a type"},
     DESCRIPTION: {
-        name: "the tree of a machine file"
-        for name in ("document", "drive", "lanes", "rate", "self.tree", "tree")
+        name: "the tree of a machine file" for name in ("document", "lanes", "rate", "self.tree", "tree")
     },
     # Formats of others, each with one reader.
     "python/cxlab/run/host/process.py": {"json.loads(information)": "what bubblewrap says of its child"},

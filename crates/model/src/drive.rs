@@ -168,7 +168,7 @@ impl Drive {
         self.told.insert(number, command).is_none()
     }
 
-    /// What is under way was answered while the machine's time stood still. So it keeps nobody else from the link.
+    /// Lets go of the link: all that is under way was answered while the machine's time stood still.
     pub fn answered_meanwhile(&mut self) {
         self.active.iter_mut().for_each(|active| active.answered = true);
         self.to_host.release();

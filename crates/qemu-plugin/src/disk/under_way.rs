@@ -18,7 +18,7 @@ const PS_PER_SECOND: u128 = 1_000_000_000_000;
 /// A die reads so much at once: `UNIT_BYTES` of the model's drive `[bytes]`.
 const PAGE_BYTES: u64 = 4096;
 
-/// Who tells that a request is done.
+/// Source of the word that a request is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Teller {
     Model,
