@@ -18,6 +18,7 @@ MACHINE = Machine(
     3.8,
     48,
     load("8468v-asic").processor,
+    None,
     {},
 )
 

@@ -30,6 +30,7 @@ MACHINE = Machine(
     3.8,
     48,
     load("8468v-asic").processor,
+    None,
     {},
 )
 SIZES = (2 * GIB, 2 * GIB, GIB)
