@@ -122,6 +122,11 @@ pub fn now_ps() -> u64 {
     show(base + counted)
 }
 
+/// Now, in whole nanoseconds as QEMU's timers count `[ps]`.
+pub fn whole_ns_ps() -> u64 {
+    now_ps() / PS_PER_NS * PS_PER_NS
+}
+
 fn show(ps: u64) -> u64 {
     let before = SHOWN.fetch_max(ps, AcqRel);
     before.max(ps)

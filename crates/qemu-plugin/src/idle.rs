@@ -96,13 +96,7 @@ fn answer_disk(lock: &BigLock) -> bool {
         disk::answer_all(lock);
         return true;
     }
-    stream::with(|stream| {
-        let has_news = stream.feed.has_news_of_disk();
-        if has_news {
-            stream.feed.answer_disk(lock);
-        }
-        has_news
-    })
+    stream::with(|stream| stream.feed.answer_disk(lock))
 }
 
 /// Let so much of the guest's time pass, or less where the run has come to its bound.

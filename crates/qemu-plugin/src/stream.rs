@@ -53,8 +53,6 @@ unsafe impl Sync for Cell {}
 // SAFETY: as above.
 unsafe impl Send for Cell {}
 
-const PS_PER_NS: u64 = 1000;
-
 static STREAM: Cell = Cell(UnsafeCell::new(None));
 
 /// Map the ring that the supervisor made.
@@ -362,7 +360,7 @@ impl Stream {
     /// Lets a span pass in which all vCPUs are idle. Returns whether the run has come to its bound.
     pub fn idle(&mut self, span_ps: u64) -> bool {
         let span_ps = self.bound.idle(span_ps, self.timed_ps());
-        let idle_ps = self.feed.idle(clock::now_ps() / PS_PER_NS * PS_PER_NS + span_ps);
+        let idle_ps = self.feed.idle(clock::whole_ns_ps() + span_ps);
         self.warming.stands(idle_ps);
         self.ends_idle()
     }
@@ -383,7 +381,7 @@ impl Stream {
         if !mode::in_detail() {
             return self.warm_idle(span_ps);
         }
-        let begins_ps = clock::now_ps() / PS_PER_NS * PS_PER_NS;
+        let begins_ps = clock::whole_ns_ps();
         let timed_ps = self.timed_ps();
         let rested_ps = self.feed.rest(begins_ps + self.bound.cut(span_ps, timed_ps));
         self.bound.idle(rested_ps, timed_ps);

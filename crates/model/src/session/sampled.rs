@@ -5,9 +5,9 @@
 //!                                              detail:   B a a B a Sync B ...   as it is, numbered anew
 //! ```
 //!
-//! Idle spans keep their length: the recorded end of one is of another clock. So do those that the drive has ended. Its
-//! commands take their bandwidth in detail alone. Not modelled: what the guest would have done at other times of its
-//! clock; its timers ring where they rang. One vCPU.
+//! Idle spans keep their recorded length, whether a timer or the drive has ended them. The drive's commands take bandwidth only
+//! in detail. Not modelled: what the guest would have done at other times of its clock; its timers ring where they rang.
+//! One vCPU.
 
 use std::collections::VecDeque;
 use std::path::Path;

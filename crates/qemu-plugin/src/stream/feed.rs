@@ -24,8 +24,6 @@ use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
 use crate::{clock, decoded, device, series};
 
-const PS_PER_NS: u64 = 1000;
-
 pub struct Feed {
     link: Link,
     next_block: u32,
@@ -360,20 +358,24 @@ impl Feed {
     }
 
     /// Whether requests are done that the guest has no answer to.
-    pub fn has_news_of_disk(&self) -> bool {
+    fn has_news_of_disk(&self) -> bool {
         self.drive_done > self.answered || self.under_way.has_news(clock::now_ps())
     }
 
-    /// Answers what is done.
-    pub fn answer_disk(&mut self, lock: &BigLock) {
+    /// Answers what is done. Returns whether anything is.
+    pub fn answer_disk(&mut self, lock: &BigLock) -> bool {
+        if !self.has_news_of_disk() {
+            return false;
+        }
         let mut numbers: Vec<u32> = (self.answered..self.drive_done).map(|before| self.link.done(before)).collect();
         self.answered = self.drive_done;
         self.under_way.forget(&numbers);
         numbers.extend(self.under_way.take_done(clock::now_ps()));
         disk::answer(&numbers, lock);
+        true
     }
 
-    /// Answers what is done, if anything is. The caller does not hold the big lock.
+    /// As [`Feed::answer_disk`]. The caller does not hold the big lock, which is taken only if it is needed.
     pub fn answer_disk_if_done(&mut self) {
         if self.has_news_of_disk() {
             self.answer_disk(&BigLock::take());
@@ -387,17 +389,16 @@ impl Feed {
 
     /// Time until a request is done that the model does not tell of, from the whole nanosecond that it is now `[ps]`.
     pub fn until_estimate_ps(&self) -> u64 {
-        let now_ps = clock::now_ps() / PS_PER_NS * PS_PER_NS;
-        self.under_way.next_ps().map_or(u64::MAX, |done_ps| done_ps.saturating_sub(now_ps))
+        self.under_way.next_ps().map_or(u64::MAX, |done_ps| done_ps.saturating_sub(clock::whole_ns_ps()))
     }
 
     /// The guest has asked its disk, and goes on.
     pub fn ask_disk(&mut self, vcpu: usize, asked: &Asked) {
-        if !mode::in_detail() {
-            self.under_way.ask(asked, clock::now_ps(), Teller::Estimate);
+        let teller = if mode::in_detail() { Teller::Model } else { Teller::Estimate };
+        self.under_way.ask(asked, clock::now_ps(), teller);
+        if teller == Teller::Estimate {
             return;
         }
-        self.under_way.ask(asked, clock::now_ps(), Teller::Model);
         let Asked { number, from, segments, .. } = asked;
         let write = asked.direction == Direction::Write;
         let record = Record::Disk { number: *number, write, segments: segments.len() as u16, from: *from };
