@@ -116,9 +116,9 @@ class CpiStack(Struct, frozen=True, omit_defaults=True):
 
     user: ModeStack
     kernel: ModeStack
-    #: nothing to do until a timer [s]
+    #: nothing to do until a timer, or until another core has something [s]
     idle_s: float
-    #: waiting for a device's declared service time [s]
+    #: all cores idle, and a request to a device under way: counted on one of them [s]
     io_s: float
 
 
@@ -452,9 +452,9 @@ class TimeShares(Struct, frozen=True, omit_defaults=True):
     """Where the simulated time of all cores went; the sum is `simulated_seconds` for each of them."""
 
     busy_s: float
-    #: nothing to do until a timer
+    #: nothing to do until a timer, or until another core has something
     idle_s: float
-    #: waiting for a device's declared service time
+    #: all cores idle, and a request to a device under way: counted on one of them
     io_s: float
 
 

@@ -56,6 +56,13 @@ def test_a_recording_of_it_is_whole_and_replays_exactly(until: Ran, folder: Path
     assert {key: replayed[key] for key in SIMULATED} == {key: until.summary[key] for key in SIMULATED}
 
 
+def test_a_bound_within_a_sleep_is_met_to_the_picosecond(tmp_path: Path) -> None:
+    """The clock of timers counts whole nanoseconds, and what is computed does not end on one."""
+    ran = Cxlab(tmp_path, "all").run("sleep", "1", options=["--until", "20ms"])
+    ended(ran, "--until")
+    assert ran.summary["simulated_seconds"] == pytest.approx(20e-3, abs=1e-12)
+
+
 @pytest.mark.parametrize("cpus", ["1", "2"])
 def test_the_same_bound_is_met_at_the_same_place(tmp_path: Path, programs: Path, cpus: str) -> None:
     runs = []

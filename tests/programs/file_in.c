@@ -1,5 +1,6 @@
 /* Reads COUNT pages of FILE from the disk itself (O_DIRECT), in the rounds of disk_rounds.h. Then it writes COUNT pages,
    one after the other. Prints the ns of each round and of the writes, and how many pages were wrong: file_in FILE COUNT.
+   With `read` behind COUNT it writes nothing, in no time.
    Page i of FILE has i in its first four bytes. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
@@ -34,9 +35,10 @@ static void *bring(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) return 2;
+    const int writes = argc == 3;
+    if (!writes && (argc != 4 || strcmp(argv[3], "read"))) return 2;
     const size_t count = strtoull(argv[2], 0, 0);
-    const int file = open(argv[1], O_RDWR | O_DIRECT);
+    const int file = open(argv[1], (writes ? O_RDWR : O_RDONLY) | O_DIRECT);
     if (file < 0) {
         perror(argv[1]);
         return 1;
@@ -52,7 +54,7 @@ int main(int argc, char **argv) {
     CXLAB_REGION_BEGIN;
     four_rounds(bring, parts, count, took);
     const double began = now_ns();
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && writes; i++) {
         *page = (uint32_t)i;
         if (pwrite(file, page, PAGE, (off_t)(i * PAGE)) != PAGE) return 4;
     }

@@ -74,13 +74,19 @@ pub enum Record {
     Halt,
     /// Here `woken`, which had halted, goes on.
     Wake { woken: Vcpu },
-    /// No vCPU had anything to do until this model time `[ps]`, or until the drive had done one more request than so many.
+    /// No vCPU had anything to do until this model time `[ps]`, or until one more than so many requests of devices were done.
+    /// Some were under way.
     Rest { until_ps: u64, done: u32 },
-    /// A device served a request; the vCPU's time stood still meanwhile and goes on after this long `[ps]`.
-    /// If all other vCPUs wait, for an interrupt or in a loop around a PAUSE: how many of them for an interrupt.
-    Device { service_ps: u64, others_idle: Option<u8> },
+    /// A device served a request; the vCPU's time stood still meanwhile and goes on after this long `[ps]`. In traces of
+    /// a CXLab whose vCPUs did not go on.
+    Device { service_ps: u64 },
+    /// Where nothing is timed, no vCPU had anything to do for so long, and a request to a device was under way `[ps]`.
+    Rested { span_ps: u64 },
     /// The guest has asked its disk: a payload of this many [`Segment`]s of memory follows. The guest goes on meanwhile.
     Disk { number: u32, write: bool, segments: u16, from: u64 },
+    /// The guest has asked for something of a file of the host, which is there so long after `[ps]`. The guest goes on
+    /// meanwhile. No other request has this number, of whatever device.
+    File { number: u32, service_ps: u64 },
     /// The reply is the time at which everything before is committed `[ps]`.
     Settle { sequence: u64 },
     /// A region of detail begins or ends.
@@ -90,8 +96,9 @@ pub enum Record {
     Page { page: PageId, size: PageSize, pcid: u16, global: bool, upper: bool, reads: u8, replaces: Option<PageId> },
     /// The instruction invalidates translations: mov to CR3 or CR4, invlpg, invpcid.
     Invalidate { instruction: u16, forget: Forget },
-    /// A phase of a sampled run begins at this position of its schedule (below 2^42). All vCPUs were idle for so long
-    /// in the phase before, if that was not timed `[ps]`. Of the windows before it, these are kept.
+    /// A phase of a sampled run begins at this position of its schedule (below 2^42). All vCPUs were idle for so long in the
+    /// phase before, if that was not timed, beside what [`Record::Rested`] has told `[ps]`. Of the windows before it,
+    /// these are kept.
     Sample { phase: Phase, position: u64, keep: Keep, idle_ps: u64 },
     /// Nothing more will come.
     End,
@@ -155,13 +162,11 @@ const PAGE_BITS: u32 = 12;
 const ALONE_BIT: u32 = 56;
 /// Tells an `Invalidate` from a trace's answer, which has nothing but its kind.
 const INVALIDATES: u64 = 1 << 40;
-/// Tells a `Rest` from an `Idle`, and a `Disk` from a `Device`.
+/// Tells a `Rest` from an `Idle`, and what is no `Device` from one. Some traces tell more of a `Device` above these.
 const RESTS: u64 = 1 << 8;
 const IS_DISK: u64 = 1 << 8;
-/// Whether a `Device` keeps a vCPU while all others wait. Traces of a CXLab that did not tell have 0 here.
-const ALL_WAIT: u64 = 1 << 9;
-/// And how many of them for an interrupt, from this bit on.
-const OTHERS_IDLE: u32 = 16;
+const IS_RESTED: u64 = 1 << 10;
+const IS_FILE: u64 = 1 << 11;
 
 mod kind {
     pub const BLOCK: u64 = 1;
@@ -221,10 +226,9 @@ impl Record {
             Record::ClockRead { instruction, sequence } => [kind::CLOCK_READ | u64::from(instruction) << 8, sequence],
             Record::Idle { until_ps } => [kind::IDLE, until_ps],
             Record::Rest { until_ps, done } => [kind::IDLE | RESTS | u64::from(done) << 16, until_ps],
-            Record::Device { service_ps, others_idle } => {
-                let wait = others_idle.map_or(0, |idle| ALL_WAIT | u64::from(idle) << OTHERS_IDLE);
-                [kind::DEVICE | wait, service_ps]
-            }
+            Record::Device { service_ps } => [kind::DEVICE, service_ps],
+            Record::File { number, service_ps } => [kind::DEVICE | IS_FILE | u64::from(number) << 16, service_ps],
+            Record::Rested { span_ps } => [kind::DEVICE | IS_RESTED, span_ps],
             Record::Disk { number, write, segments, from } => {
                 let how = u64::from(write) << 9 | u64::from(segments) << 10 | u64::from(number) << 26;
                 [kind::DEVICE | IS_DISK | how, from]
@@ -275,10 +279,9 @@ impl Record {
                 }
                 Record::Disk { number: (first >> 26) as u32, write: first >> 9 & 1 == 1, segments, from: second }
             }
-            kind::DEVICE => {
-                let others_idle = (first & ALL_WAIT != 0).then_some((first >> OTHERS_IDLE) as u8);
-                Record::Device { service_ps: second, others_idle }
-            }
+            kind::DEVICE if first & IS_FILE != 0 => Record::File { number: (first >> 16) as u32, service_ps: second },
+            kind::DEVICE if first & IS_RESTED != 0 => Record::Rested { span_ps: second },
+            kind::DEVICE => Record::Device { service_ps: second },
             kind::SETTLE => Record::Settle { sequence: second },
             kind::MARK => Record::Mark { marker: Marker::from_id((first >> 8) as u16)? },
             kind::SAMPLE => {

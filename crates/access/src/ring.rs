@@ -211,7 +211,7 @@ pub struct Consumer {
     tail: u64,
     /// the producer's position when last looked `[records]`
     head: u64,
-    /// requests that the drive has done
+    /// requests that devices have done
     done: u64,
     crowd: Crowd,
 }
@@ -280,7 +280,7 @@ impl Consumer {
         header.producer.ring();
     }
 
-    /// The drive has done a request: the next answer says so.
+    /// A device has done a request: the next answer says so.
     pub fn done(&mut self, number: u32) {
         self.ring.header().set_done(self.done, number);
         self.done += 1;

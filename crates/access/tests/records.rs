@@ -37,7 +37,9 @@ fn any_record() -> impl Strategy<Value = Record> {
         (0u16..512, any::<u64>()).prop_map(|(instruction, sequence)| Record::ClockRead { instruction, sequence }),
         any::<u64>().prop_map(|until_ps| Record::Idle { until_ps }),
         any::<(u64, u32)>().prop_map(|(until_ps, done)| Record::Rest { until_ps, done }),
-        any::<(u64, Option<u8>)>().prop_map(|(service_ps, others_idle)| Record::Device { service_ps, others_idle }),
+        any::<u64>().prop_map(|service_ps| Record::Device { service_ps }),
+        any::<u64>().prop_map(|span_ps| Record::Rested { span_ps }),
+        any::<(u32, u64)>().prop_map(|(number, service_ps)| Record::File { number, service_ps }),
         (any::<u32>(), any::<bool>(), 0..=Segment::MOST as u16, any::<u64>())
             .prop_map(|(number, write, segments, from)| Record::Disk { number, write, segments, from }),
         any::<u64>().prop_map(|sequence| Record::Settle { sequence }),

@@ -267,6 +267,20 @@ impl Core {
         self.go_idle(until);
     }
 
+    /// Idles until `until`, because a device has not answered before then. Of a halted core, this part is no longer counted
+    /// when it is woken.
+    fn rest_until(&mut self, until: Time) {
+        let now = self.front.now();
+        let until = until.max(now);
+        if let Some(since) = &mut self.halted {
+            self.spent.idle += now.since(*since);
+            *since = until;
+        }
+        self.spent.io += until.since(now);
+        self.front.advance_to(until);
+        self.stack.io(now, until);
+    }
+
     fn go_idle(&mut self, until: Time) {
         self.stack.charge(Cause::Dispatch, self.front.now());
         self.front.advance_to(until);
@@ -379,6 +393,7 @@ impl Core {
             | Step::ReadClock { .. }
             | Step::Device { .. }
             | Step::Disk { .. }
+            | Step::File { .. }
             | Step::Halt
             | Step::Sample { .. }
                 if self.halted.is_some() =>
@@ -391,6 +406,7 @@ impl Core {
             | Step::Settle { .. }
             | Step::Device { .. }
             | Step::Disk { .. }
+            | Step::File { .. }
             | Step::Dma { .. }
             | Step::Wake { .. }
             | Step::Sample { .. }
@@ -460,21 +476,22 @@ impl Core {
                 self.front.advance_to(at);
                 feed.answer_clock(sequence, at.as_ps())?;
             }
-            Step::Device { service, others_idle } => {
+            Step::Device { service } => {
                 let now = self.now();
                 self.front.advance_to(now + service);
                 self.stack.io(now, now + service);
-                self.spent.serve(service, others_idle);
+                self.spent.io += service;
             }
             Step::Disk { number } => uncore.ask_drive(number, self.now()),
+            Step::File { number, service } => uncore.ask_file(number, self.now() + service),
             Step::Dma { page, kind } => uncore.dma(page, kind, self.now()),
             Step::Idle { until } => self.idle_until(until),
             Step::Rest { until, done } => {
-                let (now_done, at) = uncore.drive_done();
+                let (now_done, at) = uncore.requests_done();
                 let event = uncore.next_event().filter(|event| *event < until);
                 match event {
-                    _ if now_done > done => self.idle_until(at),
-                    None => self.idle_until(until),
+                    _ if now_done > done => self.rest_until(at),
+                    None => self.rest_until(until),
                     Some(event) => {
                         self.in_hand = Some(step);
                         uncore.resume(self.id, event);

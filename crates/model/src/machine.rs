@@ -16,6 +16,7 @@ mod build;
 mod checks;
 mod core_loads;
 mod event;
+mod host_files;
 mod memory_side;
 mod pages;
 mod retraining;
@@ -28,6 +29,7 @@ use cxlab_kernel::statistic::Entry;
 use cxlab_kernel::{EventQueue, Time, order};
 use rustc_hash::FxHashMap;
 
+use self::host_files::HostFiles;
 use self::runnable::Runnable;
 use crate::config::{HostSpec, MachineSpec};
 use crate::core::{Core, Pause, Uncore};
@@ -142,7 +144,17 @@ impl Machine {
         let drive = spec.drive.as_ref().map(Drive::new).transpose().map_err(|error| inconsistent(error.to_string()))?;
         let (queue, resumes) = (EventQueue::new(), vec![None; cores.len()]);
         let runnable = Runnable::new(home.shortest_way());
-        let mut shared = Shared { queue, home, fabric, tables, drive, resumes, runnable, touched: None };
+        let mut shared = Shared {
+            queue,
+            home,
+            fabric,
+            tables,
+            drive,
+            host_files: HostFiles::default(),
+            resumes,
+            runnable,
+            touched: None,
+        };
         // Each begins with an event, so none runs past the first request of another.
         (0..cores.len() as u16).for_each(|core| shared.resume(CoreId(core), Time::ZERO));
         let (since, until, timeline, checks, watched, missing_page) = (Time::ZERO, None, None, None, false, None);
@@ -171,13 +183,16 @@ impl Machine {
         Err(ModelError::Stream { cause: format!("it asks the disk twice under number {number}") })
     }
 
-    /// Numbers of the requests that the drive has done since this was last asked.
-    pub fn take_drive_news(&mut self) -> Vec<u32> {
-        self.shared.drive.as_mut().map_or_else(Vec::new, Drive::take_news)
+    /// Numbers of the requests to devices that were done since this was last asked.
+    pub fn take_requests_done(&mut self) -> Vec<u32> {
+        let mut news = self.shared.drive.as_mut().map_or_else(Vec::new, Drive::take_news);
+        news.extend(self.shared.host_files.take_news());
+        news
     }
 
-    /// Warming has passed: what the drive had under way was answered there.
+    /// Warming has passed: what devices had under way was answered there.
     pub fn warming_has_passed(&mut self) {
+        self.shared.host_files.answered_meanwhile();
         if let Some(drive) = &mut self.shared.drive {
             drive.answered_meanwhile();
         }
@@ -349,6 +364,7 @@ impl Machine {
                     self.forget(line);
                 }
             }
+            Event::File(number) => self.shared.host_files.finish(now, number),
             Event::Dma(page, kind) => {
                 for line in self.shared.move_page(now, page, kind) {
                     self.forget(line);

@@ -51,9 +51,9 @@ pub struct Instructions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeShares {
     pub busy_s: f64,
-    /// nothing to do until a timer
+    /// nothing to do until a timer, or until another core has something
     pub idle_s: f64,
-    /// waiting for a device's declared service time
+    /// all cores idle, and a request to a device under way: counted on one of them
     pub io_s: f64,
 }
 

@@ -111,7 +111,7 @@ fn idle_time_and_devices_are_neither_user_nor_kernel() {
     let (machine, _) = run("8468v-asic", |script| {
         script.serial_add();
         script.step(Step::Idle { until: Time::from_ns(5_000) });
-        script.step(Step::Device { service: Time::from_ns(80_000), others_idle: None });
+        script.step(Step::Device { service: Time::from_ns(80_000) });
     });
     let stack = stack(&machine);
     assert!((stack.idle.as_ns() - 5_000.0).abs() < 10.0, "{}", stack.idle);
@@ -173,7 +173,7 @@ fn write(script: &mut Script, acts: &[Act]) {
                 idle_until += ns;
                 script.step(Step::Idle { until: Time::from_ns(idle_until) })
             }
-            Act::Device => script.step(Step::Device { service: Time::from_ns(700), others_idle: None }),
+            Act::Device => script.step(Step::Device { service: Time::from_ns(700) }),
             Act::Settle => script.settle(),
         };
     }

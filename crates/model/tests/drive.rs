@@ -174,7 +174,7 @@ fn asked(command: Command) -> (Machine, Time) {
     script.step(Step::Disk { number: 7 }).step(Step::Rest { until: Time::from_ns(1_000_000), done: 0 }).settle();
     let mut feeds = [script];
     machine.run(&mut feeds, |_| Ok(())).unwrap();
-    assert_eq!(machine.take_drive_news(), [7]);
+    assert_eq!(machine.take_requests_done(), [7]);
     let at = feeds[0].clock_answers[0];
     (machine, at)
 }

@@ -134,7 +134,7 @@ fn idle_time_and_device_time_are_told_apart_from_work() {
     let (machine, times) = run("8468v-asic", |script| {
         script.chase(0).settle();
         script.step(Step::Idle { until: Time::from_ns(1_000) }).settle();
-        script.step(Step::Device { service: Time::from_ns(500), others_idle: None }).settle();
+        script.step(Step::Device { service: Time::from_ns(500) }).settle();
         script.chase(64 << 10).settle();
     });
     assert_eq!(times[1], Time::from_ns(1_000));

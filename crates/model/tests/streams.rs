@@ -162,18 +162,13 @@ fn the_start_of_a_run_in_detail_stands_for_itself_alone() {
     assert!((found / OF_TWO - 1.0).abs() < 0.02, "{found} s, {OF_TWO} s");
 }
 
-/// Simulated time of two cores, of which the second sleeps, with 90,000 moves behind the window. Meanwhile a device may
-/// keep the first core.
-fn of_two(service: Option<Record>) -> f64 {
-    summary_of_two(9000, service).simulated_seconds
-}
-
-/// As [`of_two`], of which so many tens of moves are executed behind the window.
-fn summary_of_two(tens: u32, service: Option<Record>) -> Summary {
+/// Two cores, of which the second sleeps. So many tens of moves are executed behind the window, and then both may wait
+/// for a device.
+fn summary_of_two(tens: u32, rest: Option<Record>) -> Summary {
     let mut told = Told::default();
     told.tell_of(1, Record::Halt);
     tell_beginning_and_window(&mut told, tens);
-    service.into_iter().for_each(|service| told.tell(service));
+    rest.into_iter().for_each(|rest| told.tell(rest));
     told.tell(phase(Phase::Detailed, 110_000));
     told.tell(Record::End);
     let mut machine = machine_of_two();
@@ -187,23 +182,54 @@ const OF_TWO: f64 = (10_000.0 + 100_000.0 / 5.0) / 3.8e9;
 
 #[test]
 fn the_beginning_of_a_region_stands_for_itself_alone() {
-    let found = of_two(None);
+    let found = summary_of_two(9000, None).simulated_seconds;
     assert!((found / OF_TWO - 1.0).abs() < 0.02, "{found} s, {OF_TWO} s");
 }
 
 #[test]
-fn a_devices_service_is_known_where_no_other_core_does_anything() {
-    const SERVICE_PS: u64 = 5_000_000;
-    let service = |others_idle| Some(Record::Device { service_ps: SERVICE_PS, others_idle });
-    let (without, alone) = (of_two(None), of_two(service(Some(1))));
-    assert!((alone - without - SERVICE_PS as f64 * 1e-12).abs() < 1e-12, "{without} s, {alone} s");
-    // If the other core spins meanwhile, it is busy in place of idle.
-    let spins = summary_of_two(9000, service(Some(0)));
-    let idle = summary_of_two(9000, service(Some(1)));
-    assert!((spins.simulated_seconds - alone).abs() < 1e-12);
-    assert!((spins.time.busy_s - idle.time.busy_s - SERVICE_PS as f64 * 1e-12).abs() < 1e-12);
-    // While others work, it is a part of the windows' time, of which this window has none.
-    assert!((of_two(service(None)) - without).abs() < 1e-12);
+fn the_wait_for_a_device_is_known_where_all_cores_are_idle() {
+    const SPAN_PS: u64 = 5_000_000;
+    let span_s = SPAN_PS as f64 * 1e-12;
+    let [without, with] = [None, Some(Record::Rested { span_ps: SPAN_PS })].map(|rest| summary_of_two(9000, rest));
+    assert!((with.simulated_seconds - without.simulated_seconds - span_s).abs() < 1e-12, "{with:?}");
+    // It is I/O of one core, and idle time of the other.
+    assert!((with.time.io_s - span_s).abs() < 1e-12 && without.time.io_s == 0.0, "{:?}", with.time);
+    assert!((with.time.idle_s - without.time.idle_s - span_s).abs() < 1e-12, "{:?}", with.time);
+    assert!((with.time.busy_s - without.time.busy_s).abs() < 1e-12, "{:?}", with.time);
+}
+
+#[test]
+fn in_detail_all_cores_wait_for_a_device_too() {
+    let mut told = Told::default();
+    told.define(0, 0x40_0000, LOAD);
+    told.load(0, 0, 0x10_0000);
+    told.tell_of(1, Record::Halt);
+    told.tell(Record::Halt);
+    told.tell(Record::Settle { sequence: 1 });
+    told.tell(Record::Idle { until_ps: 2_000_000 });
+    told.tell(Record::Rest { until_ps: 82_000_000, done: 0 });
+    told.tell(Record::Settle { sequence: 2 });
+    told.tell(Record::Idle { until_ps: 83_000_000 });
+    told.tell(Record::Wake { woken: Vcpu::new(0) });
+    told.load(0, 0, 0x20_0000);
+    told.tell(Record::End);
+    let mut machine = machine_of_two();
+    Guest::new(told.stream(), 2).run(&mut machine, |_, _| Ok(())).unwrap();
+    let Summary { time, simulated_seconds, cpi_stack, .. } = Summary::of(&machine);
+    assert!((time.io_s - 80e-6).abs() < 1e-12, "{time:?}");
+    assert!((cpi_stack.io_s - time.io_s).abs() < 1e-12, "{cpi_stack:?}");
+    // The loads take less than a microsecond; all else is idle.
+    assert!((cpi_stack.idle_s - time.idle_s).abs() < 1e-6, "{time:?} {cpi_stack:?}");
+    assert!((time.idle_s + time.io_s - 2.0 * simulated_seconds).abs() < 1e-6, "{time:?} of {simulated_seconds}");
+}
+
+#[test]
+fn a_sample_of_several_whose_vcpus_stood_still_is_refused() {
+    let mut told = Told::default();
+    tell_beginning_and_window(&mut told, 10);
+    told.tell(Record::Device { service_ps: 1000 });
+    let error = Guest::new(told.stream(), 2).run(&mut machine_of_two(), |_, _| Ok(())).unwrap_err();
+    assert!(error.to_string().contains("record it again"), "{error}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use cxlab_access::record::MemoryAccess;
 use crate::mode::Mode;
 use crate::qemu::{self, Cpu, functions};
 use crate::stream::{BlockData, with};
-use crate::{api, device, disk, mode, stop};
+use crate::{api, disk, host_files, mode, stop};
 
 /// A block is entered by the only vCPU.
 pub unsafe extern "C" fn on_block(_vcpu: u32, data: *mut c_void) {
@@ -142,9 +142,8 @@ pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u6
         access.page = if access.device { None } else { stream.feed.page(vcpu as usize, address, access.physical) };
         stream.feed.access(vcpu as usize, access);
         if access.device && store {
-            let service_ps = serve(info, address);
-            if service_ps > 0 {
-                stream.device_served(vcpu as usize, service_ps);
+            if !is_interrupt_controller(info, address) {
+                stream.ask_host(vcpu as usize);
             }
             stream.ask_disk(vcpu as usize);
         }
@@ -165,9 +164,8 @@ fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instructi
         } else if store {
             // Each store to a device may notify it.
             stream.warming.forget_news();
-            let service_ps = serve(info, address);
-            if service_ps > 0 {
-                stream.device_served(vcpu, service_ps);
+            if !is_interrupt_controller(info, address) {
+                stream.ask_host(vcpu);
             }
             stream.ask_disk(vcpu);
         }
@@ -203,17 +201,9 @@ pub unsafe extern "C" fn on_notify(_vcpu: u32, info: api::MemoryInfo, address: u
         !place.is_null() && api::qemu_plugin_hwaddr_is_io(place)
     };
     if is_device {
-        device::wait_for_requests();
+        host_files::wait();
         disk::serve_at_once();
     }
-}
-
-/// A device was stored to: how long it takes to serve what that asks for `[ps]`.
-fn serve(info: api::MemoryInfo, address: u64) -> u64 {
-    if is_interrupt_controller(info, address) {
-        return 0;
-    }
-    device::wait_for_requests() * device::SERVICE_PS
 }
 
 /// Whether an access goes to the local APIC, which leaves no request behind.

@@ -1,46 +1,28 @@
-//! Requests in flight: what the guest has asked of a device and not yet been answered.
-//!
-//! The host serves the guest's files; how long that takes is the host's affair. So the guest's time stands
-//! still while a request is in flight, and a declared service time is added when it is answered. QEMU counts
-//! the elements that a virtio device has taken and not returned, and those that it has returned (`inuse` and
-//! `used-idx` of `x-query-virtio-queue-status`).
-//! Not modelled: overlap of a request with computation, and the output side of the serial ports, which QEMU
-//! empties within the notification itself.
+//! QEMU's virtio devices and their queues, as its own QMP commands tell of them, and the numbers of the guest's requests.
 
-use std::ffi::{CStr, CString};
-use std::sync::Mutex;
-use std::time::Duration;
+use std::ffi::{CStr, CString, c_void};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
-use crate::qemu::{self, BigLock, functions};
+use crate::qemu::{BigLock, functions};
 
-/// Simulated time of a file request: 80 us `[ps]`. That is a 4 KiB read of a data-centre NVMe drive, and a little for
-/// the server. Source: Intel SSD DC P4510 product brief, 77 us typical random read latency.
-pub const SERVICE_PS: u64 = 80_000_000;
+/// requests of the guest that were given a number
+static NUMBERED: AtomicU32 = AtomicU32::new(0);
 
-/// Time that QEMU works between two looks.
-const PAUSE: Duration = Duration::from_micros(10);
-
-/// Devices whose requests take the host's time: the name in QEMU, the queues that carry requests.
-const ASKED: &[(&str, u16)] = &[("virtio-9p", 1)];
-
-/// A queue that carries requests.
-struct Queue {
-    /// in QEMU's object tree
-    path: CString,
-    number: u16,
-    /// requests answered when last looked, modulo 2^16
-    answered: u16,
+/// Number of the guest's next request to a device, of whatever kind: from 1, in order.
+pub fn next_number() -> u32 {
+    NUMBERED.fetch_add(1, Relaxed) + 1
 }
 
-/// Requests that a look at the queues shows.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Requests {
-    pub in_flight: u64,
-    /// answered since the last look
-    pub answered: u64,
+/// A queue, as QEMU counts.
+pub struct QueueState {
+    /// requests taken and not yet returned
+    pub in_flight: u32,
+    /// requests returned since it was set up, modulo 2^16
+    pub answered: u16,
+    /// guest-physical address of its used ring
+    pub used: u64,
 }
-
-static QUEUES: Mutex<Vec<Queue>> = Mutex::new(Vec::new());
 
 /// QEMU's virtio devices: the name of the kind, the path in the object tree.
 pub fn devices(_lock: &BigLock) -> Vec<(String, CString)> {
@@ -60,57 +42,24 @@ pub fn devices(_lock: &BigLock) -> Vec<(String, CString)> {
     found
 }
 
-fn find_queues(lock: &BigLock) -> Vec<Queue> {
-    let asked = |(name, path): (String, CString)| {
-        let count = ASKED.iter().find(|(asked, _)| *asked == name).map_or(0, |(_, count)| *count);
-        (0..count).map(move |number| Queue { path: path.clone(), number, answered: 0 })
-    };
-    devices(lock).into_iter().flat_map(asked).collect()
+/// The device above one of these in the tree: on PCI, the one that raises its interrupts. Null if there is none.
+pub fn above(path: &CStr, _lock: &BigLock) -> *mut c_void {
+    let above = path.to_str().ok().and_then(|path| path.rsplit_once('/')).map_or("", |(above, _)| above);
+    let above = CString::new(above).expect("a part of what had no zero byte has none");
+    // SAFETY: a look-up in QEMU's tree, under the big lock.
+    unsafe { (functions().object_resolve_path)(above.as_ptr(), std::ptr::null_mut()) }
 }
 
-/// Requests of a queue: taken and not yet returned, and returned since it was set up, modulo 2^16.
-pub fn status(path: &CStr, number: u16, _lock: &BigLock) -> Option<(u32, u16)> {
+/// State of a queue. `None` if there is no such queue.
+pub fn state(path: &CStr, number: u16, _lock: &BigLock) -> Option<QueueState> {
     // SAFETY: a QMP command's implementation, under the big lock; its result is freed by its own function.
     unsafe {
         let status = (functions().qmp_x_query_virtio_queue_status)(path.as_ptr(), number, std::ptr::null_mut());
         if status.is_null() {
             return None;
         }
-        let counts = ((*status).inuse, (*status).used_idx);
+        let (in_flight, answered, used) = ((*status).inuse, (*status).used_idx, (*status).vring_used);
         (functions().qapi_free_VirtQueueStatus)(status);
-        Some(counts)
-    }
-}
-
-/// Look at the queues that carry requests.
-pub fn look(lock: &BigLock) -> Requests {
-    let mut queues = QUEUES.lock().expect("nobody panics with it");
-    if queues.is_empty() {
-        *queues = find_queues(lock);
-    }
-    let mut requests = Requests::default();
-    for queue in queues.iter_mut() {
-        if let Some((in_flight, answered)) = status(&queue.path, queue.number, lock) {
-            requests.in_flight += u64::from(in_flight);
-            requests.answered += u64::from(answered.wrapping_sub(queue.answered));
-            queue.answered = answered;
-        }
-    }
-    requests
-}
-
-/// Hold the vCPU until nothing is in flight: how many requests were answered since the last look, however fast
-/// the host was. The caller is the vCPU's thread and does not hold the big lock.
-pub fn wait_for_requests() -> u64 {
-    let mut answered = 0;
-    loop {
-        let lock = BigLock::take();
-        let now = look(&lock);
-        answered += now.answered;
-        if now.in_flight == 0 || qemu::ends(&lock) {
-            return answered;
-        }
-        drop(lock);
-        std::thread::sleep(PAUSE);
+        Some(QueueState { in_flight, answered, used })
     }
 }

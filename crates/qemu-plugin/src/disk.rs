@@ -7,13 +7,12 @@
 //!
 //! QEMU's device is `vhost-user-blk`: it leaves the ring to whoever is behind its socket (`disk/control.rs`). The data move at
 //! once, on the vCPU's thread. The guest looks at them when it is told that they are there. Between windows of a sampled
-//! run an estimate says when (`disk/under_way.rs`). Where instructions are only counted, a request is answered at once.
+//! run an estimate says when (`under_way.rs`). Where instructions are only counted, a request is answered at once.
 //! Not modelled: several queues, discarding, a cache that has to be flushed.
 
 mod control;
 mod request;
 mod ring;
-mod under_way;
 
 use std::ffi::{CString, c_int};
 use std::fs::File;
@@ -32,12 +31,11 @@ use crate::qemu::{BigLock, functions};
 use control::Control;
 pub use request::Direction;
 use request::Request;
-pub use under_way::{Teller, UnderWay};
 
 /// Time for reading QEMU's messages between two looks.
 const PAUSE: Duration = Duration::from_micros(20);
 
-/// A request of the guest, and its number: from 1, in order.
+/// A request of the guest, and its number.
 pub struct Asked {
     pub number: u32,
     pub direction: Direction,
@@ -62,8 +60,6 @@ struct Disk {
 }
 
 static DISK: OnceLock<Disk> = OnceLock::new();
-/// requests so far
-static ASKED: Mutex<u32> = Mutex::new(0);
 /// requests that are held
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
@@ -99,15 +95,14 @@ impl Disk {
         if !control.was_kicked() {
             return Vec::new();
         }
-        let mut number = ASKED.lock().expect("nobody panics with it");
         let mut held = self.held.lock().expect("nobody panics with it");
         let mut asked = Vec::new();
         while let Some(mut request) = control.next_request() {
             control.execute(&mut request);
-            *number += 1;
+            let number = device::next_number();
             let (direction, from, segments) = (request.direction, request.from, std::mem::take(&mut request.segments));
-            asked.push(Asked { number: *number, direction, from, segments });
-            held.push(Held { number: *number, request });
+            asked.push(Asked { number, direction, from, segments });
+            held.push(Held { number, request });
         }
         HELD.store(held.len(), Relaxed);
         asked

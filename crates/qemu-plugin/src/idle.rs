@@ -16,7 +16,8 @@ use std::time::Duration;
 use crate::arguments::Idle;
 use crate::mode::Mode;
 use crate::qemu::{self, BigLock, Cpu};
-use crate::{clock, device, disk, mode, stop, stream, turns};
+use crate::stream::For;
+use crate::{clock, disk, host_files, mode, stop, stream, turns};
 
 static HALTED: Mutex<bool> = Mutex::new(false);
 static WAKE: Condvar = Condvar::new();
@@ -69,17 +70,17 @@ fn step() -> Option<Duration> {
     if mode::in_detail() {
         stream::with(|stream| stream.feed.settle(turns::speaker()));
     }
-    if disk::held() > 0 && answer_disk(&lock) {
+    if is_asked() && answer_requests(&lock) {
         return Some(Duration::ZERO);
     }
-    if device::look(&lock).in_flight > 0 {
+    if host_files::in_flight(&lock) > 0 {
         return Some(PAUSE);
     }
     if stop::is_awaited(&lock) {
         return Some(LONG_PAUSE);
     }
     match qemu::next_timer_in_ns() {
-        next if disk::held() > 0 => rest(next.map_or(LONGEST_REST_PS, |ns| ns * 1000), &lock),
+        next if is_asked() => rest(next.map_or(LONGEST_REST_PS, |ns| ns * 1000), &lock),
         None => return Some(LONG_PAUSE),
         Some(0) => {}
         Some(ns) if PACE.load(Relaxed) => return pace(lock, ns),
@@ -89,14 +90,20 @@ fn step() -> Option<Duration> {
     Some(Duration::ZERO)
 }
 
-/// Answers requests to the disk that are done. Returns whether there were any.
-fn answer_disk(lock: &BigLock) -> bool {
+/// Whether the guest waits for an answer that simulated time decides on.
+fn is_asked() -> bool {
+    disk::held() > 0 || host_files::held() > 0
+}
+
+/// Answers requests that are done. Returns whether there were any.
+fn answer_requests(lock: &BigLock) -> bool {
     if !mode::tells() {
         // Detail has ended while the drive was at work.
         disk::answer_all(lock);
+        host_files::answer_all(lock);
         return true;
     }
-    stream::with(|stream| stream.feed.answer_disk(lock))
+    stream::with(|stream| stream.feed.answer(lock))
 }
 
 /// Let so much of the guest's time pass, or less where the run has come to its bound.
@@ -106,7 +113,7 @@ fn jump(ps: u64, lock: &BigLock) {
             clock::skip(ps);
             false
         }
-        Mode::Warming => stream::with(|stream| stream.warm_idle(ps)),
+        Mode::Warming => stream::with(|stream| stream.warm_idle(ps, For::Timer)),
         Mode::Detail => stream::with(|stream| stream.idle(ps)),
     };
     if over {

@@ -9,8 +9,9 @@
 //!   named_line.rs lines that flushes and prefetches name
 //!   accelerator.rs QEMU asks us for the time
 //!   clock.rs      the guest's virtual clock and time-stamp counter read from here
-//!   idle.rs       nothing to do: jump to the next timer; a request in flight: stand still
-//!   device.rs     are requests in flight?
+//!   idle.rs       nothing to do: jump to the next timer, or to a device's answer
+//!   device.rs     QEMU's virtio devices and their queues
+//!   host_files.rs what the guest asks of the host's files, and when it is answered
 //!   disk.rs       a block device whose other end is here: what it is asked, and when it answers
 //!   counters.rs   a program asks for the machine's counters: stand still until they are in its port
 //!   cpuid.rs      what CPUID says of caches, TLBs and cores
@@ -48,6 +49,7 @@ mod device;
 mod disk;
 mod end;
 mod exports;
+mod host_files;
 mod host_time;
 mod idle;
 mod imports;
@@ -66,6 +68,7 @@ mod stop;
 mod stream;
 mod translate;
 mod turns;
+mod under_way;
 mod window;
 
 use std::ffi::{CStr, c_char, c_int, c_void};

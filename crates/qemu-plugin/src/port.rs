@@ -17,5 +17,5 @@ pub fn received(port: u16, lock: &BigLock) -> Option<u16> {
     if device.is_none() {
         *device = device::devices(lock).into_iter().find(|(name, _)| name == "virtio-serial").map(|(_, path)| path);
     }
-    device::status(device.as_deref()?, queue, lock).map(|(_, used)| used)
+    device::state(device.as_deref()?, queue, lock).map(|state| state.answered)
 }

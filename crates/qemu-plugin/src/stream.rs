@@ -12,7 +12,6 @@ mod block;
 mod bound;
 mod feed;
 mod link;
-mod services;
 mod sync;
 mod warming;
 
@@ -23,12 +22,11 @@ use cxlab_access::{BlockId, Marker, Phase, REPEATED_LINE, Record};
 use crate::arguments::Arguments;
 use crate::mode::{self, Mode};
 use crate::qemu::BigLock;
-use crate::{clock, disk, turns};
+use crate::{clock, disk, host_files, turns};
 
 use bound::Bound;
 use feed::Feed;
 use link::Link;
-use services::Services;
 use warming::Warming;
 
 pub use block::BlockData;
@@ -38,13 +36,20 @@ pub struct Stream {
     /// between windows, and ahead of a region
     pub warming: Warming,
     bound: Bound,
-    services: Services,
     /// there are several vCPUs
     several: bool,
     /// of several vCPUs: the schedule is to be looked at
     looks: bool,
     /// the block that was entered last
     entered: BlockId,
+}
+
+/// Source of the event that ends a time in which all vCPUs are idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    Timer,
+    /// it has a request under way
+    Device,
 }
 
 struct Cell(UnsafeCell<Option<Stream>>);
@@ -59,9 +64,8 @@ static STREAM: Cell = Cell(UnsafeCell::new(None));
 pub fn open(arguments: &Arguments) -> Result<(), String> {
     let feed = Feed::new(Link::open(arguments)?, arguments.disk.map(|disk| disk.drive));
     let (warming, bound) = (Warming::new(arguments), Bound::new(arguments.bounds));
-    let services = Services::new(arguments.vcpus);
     let several = arguments.vcpus > 1;
-    let stream = Stream { feed, warming, bound, services, several, looks: true, entered: BlockId(0) };
+    let stream = Stream { feed, warming, bound, several, looks: true, entered: BlockId(0) };
     // SAFETY: nothing else runs yet.
     unsafe { *STREAM.0.get() = Some(stream) };
     Ok(())
@@ -78,7 +82,6 @@ pub fn with<R>(use_it: impl FnOnce(&mut Stream) -> R) -> R {
 impl Stream {
     /// Detail begins at `marker`.
     pub fn begin(&mut self, vcpu: usize, marker: Marker) {
-        self.services.forget();
         self.feed.begin(vcpu, marker);
         self.begin_phase(vcpu, marker);
         self.feed.publish();
@@ -162,9 +165,7 @@ impl Stream {
     /// Whether one of several vCPUs may enter a block where instructions are timed, or it is another's turn.
     #[inline]
     pub fn may_enter(&mut self, vcpu: usize, block: BlockId) -> bool {
-        self.feed.may_enter(vcpu, block)
-            && (!self.services.waits(vcpu) || self.serve(vcpu))
-            && !(self.looks && self.is_before_phase(vcpu, block))
+        self.feed.may_enter(vcpu, block) && !(self.looks && self.is_before_phase(vcpu, block))
     }
 
     /// In detail a phase begins where the model has come to. Else a window would hold what was done before it, or the
@@ -219,7 +220,7 @@ impl Stream {
 
     /// Whether one of several vCPUs may enter a block where nothing is timed.
     pub fn may_warm(&mut self, vcpu: usize) -> bool {
-        self.warming.may_enter(vcpu) && (!self.services.waits(vcpu) || self.serve(vcpu))
+        self.warming.may_enter(vcpu)
     }
 
     /// One of several vCPUs waits for an interrupt.
@@ -272,7 +273,7 @@ impl Stream {
         turns::speak(vcpu);
         self.feed.halt_others(vcpu);
         self.feed.settle(vcpu);
-        self.feed.leave_drive();
+        self.feed.leave_devices();
         self.sample(vcpu, Phase::Warming, 0);
         let model_ps = self.feed.model_ps();
         if self.several {
@@ -309,7 +310,7 @@ impl Stream {
         if looks {
             self.show_warmed();
             clock::run_due_timers(vcpu);
-            self.feed.answer_disk_if_done();
+            self.feed.answer_if_done();
         }
         looks
     }
@@ -359,10 +360,18 @@ impl Stream {
 
     /// Lets a span pass in which all vCPUs are idle. Returns whether the run has come to its bound.
     pub fn idle(&mut self, span_ps: u64) -> bool {
-        let span_ps = self.bound.idle(span_ps, self.timed_ps());
-        let idle_ps = self.feed.idle(clock::whole_ns_ps() + span_ps);
+        let timed_ps = self.timed_ps();
+        let idle_ps = self.feed.idle(self.end_of_idle(span_ps));
+        self.bound.idle(idle_ps, timed_ps);
         self.warming.stands(idle_ps);
         self.ends_idle()
+    }
+
+    /// When an idle span ends, by the guest's clock: where a timer that counts whole nanoseconds rings, or at the run's
+    /// bound `[ps]`.
+    fn end_of_idle(&self, span_ps: u64) -> u64 {
+        let now_ps = clock::now_ps();
+        (clock::whole_ns_ps() + span_ps).min(now_ps + self.bound.cut(u64::MAX - now_ps, self.timed_ps()))
     }
 
     /// Whether the run has come to its bound where all are idle; then it is over.
@@ -374,20 +383,31 @@ impl Stream {
         ends
     }
 
-    /// Lets a span pass in which all vCPUs are idle, and which the drive may end. Returns whether the run has come to
+    /// Lets a span pass in which all vCPUs are idle for a device, whose answer may end it. Returns whether the run has come to
     /// its bound.
     pub fn rest(&mut self, span_ps: u64, lock: &BigLock) -> bool {
         let span_ps = span_ps.min(self.feed.until_estimate_ps());
         if !mode::in_detail() {
-            return self.warm_idle(span_ps);
+            return self.warm_idle(span_ps, For::Device);
         }
-        let begins_ps = clock::whole_ns_ps();
         let timed_ps = self.timed_ps();
-        let rested_ps = self.feed.rest(begins_ps + self.bound.cut(span_ps, timed_ps));
+        let rested_ps = self.feed.rest(self.end_of_idle(span_ps));
         self.bound.idle(rested_ps, timed_ps);
         self.warming.stands(rested_ps);
-        self.feed.answer_disk(lock);
+        self.feed.answer(lock);
         self.ends_idle()
+    }
+
+    /// The guest has stored to a device. The host serves what that asks for, while the guest's time stands still.
+    pub fn ask_host(&mut self, vcpu: usize) {
+        host_files::wait();
+        let asked = host_files::hold();
+        if !asked.is_empty() && !mode::in_detail() {
+            self.show_warmed();
+        }
+        for number in asked {
+            self.feed.ask_file(vcpu, number);
+        }
     }
 
     /// The guest has stored to a device. What it has asked of its disk is under way from here on. What has failed at once is
@@ -406,43 +426,18 @@ impl Stream {
         }
     }
 
-    /// A device has served a request of the vCPU while time stood still: the service passes from here on. One of several
-    /// waits before its next block, while others go on.
-    pub fn device_served(&mut self, vcpu: usize, service_ps: u64) {
-        self.services.begin(vcpu, service_ps);
-        if !self.several {
-            self.serve(vcpu);
-        }
-    }
-
-    /// Lets the service pass that a vCPU waits for, as long as it is its turn. Returns whether it waits no more.
-    #[cold]
-    fn serve(&mut self, vcpu: usize) -> bool {
-        let timed = mode::in_detail();
-        loop {
-            let others_idle = if timed { self.feed.others_idle(vcpu) } else { self.warming.others_idle(vcpu) };
-            let Some(service_ps) = self.services.pass(vcpu, others_idle) else { return true };
-            self.feed.push(vcpu, Record::Device { service_ps, others_idle });
-            let goes_on = if timed {
-                self.warming.serves_in_detail(service_ps, others_idle.is_some());
-                self.feed.stand(vcpu, service_ps)
-            } else {
-                self.warming.serve(vcpu, service_ps);
-                self.show_warmed();
-                self.warming.may_enter(vcpu)
-            };
-            if !goes_on {
-                return false;
-            }
-        }
-    }
-
     /// Lets an idle span pass where nothing is timed. Returns whether the run has come to its bound. Before a region
     /// no bound holds.
-    pub fn warm_idle(&mut self, span_ps: u64) -> bool {
+    pub fn warm_idle(&mut self, span_ps: u64, waits: For) -> bool {
         let in_region = !self.warming.is_before_region();
         let span_ps = if in_region { self.bound.idle(span_ps, self.timed_ps()) } else { span_ps };
-        self.warming.idle(span_ps);
+        match waits {
+            For::Timer => self.warming.idle(span_ps),
+            For::Device => {
+                self.warming.rest(span_ps);
+                self.feed.push(turns::speaker(), Record::Rested { span_ps });
+            }
+        }
         self.show_warmed();
         in_region && self.ends_idle()
     }

@@ -202,12 +202,6 @@ impl Turns {
         awake.min_by_key(|vcpu| self.estimates[*vcpu].ps()).unwrap_or(speaker)
     }
 
-    /// If all others wait, for an interrupt that has not come or in a loop: how many of them for an interrupt.
-    pub fn others_idle(&self, vcpu: usize) -> Option<u8> {
-        let all_wait = self.others(vcpu).all(Estimate::spins) && !any_woken();
-        all_wait.then(|| (HALTED.load(Relaxed) & !(1 << vcpu)).count_ones() as u8)
-    }
-
     /// The time of the one most behind of all others that do not halt `[ps]`.
     fn others_ps(&self, vcpu: usize) -> Option<u64> {
         self.others(vcpu).map(Estimate::ps).min()
@@ -320,12 +314,6 @@ impl Turns {
     /// So many of these were not executed after all.
     pub fn take_back(&mut self, vcpu: usize, instructions: u64) {
         self.estimates[vcpu].take_back(instructions);
-    }
-
-    /// A device has kept it so long.
-    pub fn stand(&mut self, vcpu: usize, ps: u64) {
-        self.estimates[vcpu].stand(ps);
-        self.measure();
     }
 
     /// The model says that others are behind, whatever was estimated: theirs is the next turn.

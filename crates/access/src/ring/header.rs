@@ -31,7 +31,7 @@ pub enum Reply {
 /// The consumer's answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// what time it is `[ps]`, and how many requests the drive has done so far
+    /// what time it is `[ps]`, and how many requests devices have done so far
     Time { ps: u64, done: u64 },
     /// another vCPU has to run before that can be told
     Later(Behind),
@@ -62,7 +62,7 @@ pub struct Answer {
     /// the asking vCPU's last sync point, 0 before the first, and its time `[ps]`
     synced: AtomicU64,
     synced_ps: AtomicU64,
-    /// requests that the drive has done
+    /// requests that devices have done
     done: AtomicU64,
 }
 
@@ -106,7 +106,7 @@ impl Answer {
 /// Answers to sync points that are kept for each vCPU.
 const SYNC_ANSWERS: usize = 4;
 
-/// The last requests that the drive has done, by how many there were before. More than a queue holds.
+/// The last requests that devices have done, by how many there were before. More than a queue holds.
 const DONE: usize = 1024;
 
 /// The shared words of a ring.
@@ -127,7 +127,7 @@ pub struct Header {
     /// another one when the consumer has been quick
     sync: [[Answer; SYNC_ANSWERS]; Vcpu::MOST],
     clock: Answer,
-    /// numbers of requests that the drive has done, the consumer's
+    /// numbers of requests that devices have done, the consumer's
     done: [AtomicU32; DONE],
     /// the guest's virtual time as last published `[ps]`, for those who show progress
     pub virtual_ps: Aligned<AtomicU64>,
@@ -147,7 +147,7 @@ impl Header {
         Ok(capacity as usize)
     }
 
-    /// The number of the request that the drive has done after `before` others.
+    /// The number of the request that devices have done after `before` others.
     #[must_use]
     pub fn done(&self, before: u64) -> u32 {
         self.done[before as usize % DONE].load(Acquire)

@@ -63,9 +63,9 @@ const LLC: usize = Cause::ALL.len();
 pub struct TimeStack {
     /// in user mode and in the kernel, by place
     modes: [Vec<Time>; 2],
-    /// nothing to do until a timer
+    /// nothing to do until a timer, or until another core has something
     pub idle: Time,
-    /// waiting for a device's declared service time
+    /// nothing to do until a request to a device is answered
     pub io: Time,
 }
 

@@ -35,22 +35,8 @@ statistics! {
 /// Time that is not spent on instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSpent {
-    /// nothing to do until a timer
+    /// nothing to do until a timer, or until another core has something
     pub idle: Time,
-    /// waiting for a device's declared service time
-    pub device: Time,
-    /// of it, while all other cores waited, and how long other cores were idle then
-    pub device_alone: Time,
-    pub idle_beside: Time,
-}
-
-impl TimeSpent {
-    /// A device has served for so long. If all other cores waited: how many of them were idle.
-    pub fn serve(&mut self, service: Time, others_idle: Option<u8>) {
-        self.device += service;
-        if let Some(idle) = others_idle {
-            self.device_alone += service;
-            self.idle_beside += service * u64::from(idle);
-        }
-    }
+    /// nothing to do until a request to a device is answered
+    pub io: Time,
 }

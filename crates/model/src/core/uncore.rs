@@ -32,8 +32,10 @@ pub trait Uncore {
     fn ask_drive(&mut self, number: u32, at: Time);
     /// A device moves the page that begins at this line: from memory if it reads, to memory if it writes.
     fn dma(&mut self, page: Hpa, kind: AccessKind, at: Time);
-    /// Number of commands that the drive has done so far, and when it finished the last one.
-    fn drive_done(&self) -> (u64, Time);
+    /// A file of the host is asked for something under this number, which is there at `at`.
+    fn ask_file(&mut self, number: u32, at: Time);
+    /// Number of requests that the drive and the host's files have answered so far, and when the last one was.
+    fn requests_done(&self) -> (u64, Time);
     /// A waiting request has its buffers and leaves the core.
     fn depart(&mut self, key: RequestKey, at: Time);
     /// Whether a prefetch of the line is refused: the line has no memory, or its home agents have no free entry.

@@ -57,7 +57,7 @@ pub enum Step {
     Idle {
         until: Time,
     },
-    /// Nothing happened until then, or until the drive had done more commands than so many.
+    /// Nothing happened until then, or until more requests of devices were done than so many. Some were under way.
     Rest {
         until: Time,
         done: u64,
@@ -66,15 +66,19 @@ pub enum Step {
     Disk {
         number: u32,
     },
+    /// A file of the host is asked for something, under this number. It is there so long after.
+    File {
+        number: u32,
+        service: Time,
+    },
     /// A device moves the page that begins at this line. It reads memory, or it writes there. Nothing waits for it.
     Dma {
         page: Hpa,
         kind: AccessKind,
     },
-    /// A device took this long while the core waited. If all other cores waited meanwhile: how many of them were idle.
+    /// A device took this long while the core waited.
     Device {
         service: Time,
-        others_idle: Option<u8>,
     },
     /// All before is committed, and every store is in its cache or, past the caches, with its home agent.
     Fence,

@@ -21,6 +21,8 @@ pub(crate) enum Event {
     Fabric(Due),
     /// the drive goes on
     Drive(drive::Due),
+    /// something of a file of the host is there, under this number
+    File(u32),
     /// a device that is no drive moves the page that begins at this line
     Dma(Hpa, AccessKind),
     /// the link at the root port of a way is trained anew

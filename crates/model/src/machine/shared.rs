@@ -3,6 +3,7 @@
 use cxlab_kernel::{EventQueue, Time};
 
 use super::event::Event;
+use super::host_files::HostFiles;
 use super::runnable::Runnable;
 use crate::addr::Hpa;
 use crate::cache::Victim;
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(super) tables: PageTables,
     /// under the guest's disk
     pub(super) drive: Option<Drive>,
+    pub(super) host_files: HostFiles,
     /// when each core goes on that waits for a time
     pub(super) resumes: Vec<Option<Resumption>>,
     /// cores that go on before the next event
@@ -100,7 +102,7 @@ impl Uncore for Shared {
 
     fn next_work(&self) -> Option<Time> {
         let works_alone = |event: &Event| match event {
-            Event::Drive(_) => true,
+            Event::Drive(_) | Event::File(_) => true,
             Event::Fabric(due) => self.fabric.is_of_flash(*due),
             _ => false,
         };
@@ -152,8 +154,16 @@ impl Uncore for Shared {
         self.queue.schedule(at, Event::Dma(page, kind));
     }
 
-    fn drive_done(&self) -> (u64, Time) {
-        self.drive.as_ref().map_or((0, Time::ZERO), Drive::done)
+    fn ask_file(&mut self, number: u32, at: Time) {
+        self.host_files.ask(number);
+        let at = at.max(self.queue.now());
+        self.queue.schedule(at, Event::File(number));
+    }
+
+    fn requests_done(&self) -> (u64, Time) {
+        let (by_drive, last) = self.drive.as_ref().map_or((0, Time::ZERO), Drive::done);
+        let (by_host, last_by_host) = self.host_files.done();
+        (by_drive + by_host, last.max(last_by_host))
     }
 
     fn depart(&mut self, key: RequestKey, at: Time) {

@@ -43,8 +43,8 @@ pub trait RecordSource {
     fn words(&mut self) -> Result<Option<Words>, ModelError>;
     /// Reads the next words without waiting for them.
     fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError>;
-    /// The drive has done the request of this number: the next answer says so.
-    fn drive_done(&mut self, number: u32);
+    /// A device has done the request of this number: the next answer says so.
+    fn request_done(&mut self, number: u32);
     fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError>;
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
     /// The answer would need what another vCPU does before.
@@ -78,7 +78,7 @@ pub struct Guest<S> {
     new_pages: Vec<(PageId, Mapping)>,
     /// requests to the disk that it does not know yet
     new_commands: Vec<(u32, Command)>,
-    /// all are idle until the drive has done something, or a timer rings: how long is not known yet
+    /// all are idle until a device has done something, or a timer rings: how long is not known yet
     rests: bool,
     replaced: Replaced,
     syncs: Vec<Questions>,
@@ -297,7 +297,11 @@ impl<S: RecordSource> Guest<S> {
             Record::Idle { until_ps } => self.idle(until_ps)?,
             Record::Rest { until_ps, .. } => self.rest(until_ps)?,
             Record::Disk { .. } => self.define_command(record)?,
-            Record::Device { service_ps, .. } => self.check_time(service_ps)?,
+            Record::File { service_ps, .. } => self.check_time(service_ps)?,
+            Record::Device { service_ps } => {
+                self.check_time(service_ps)?;
+                self.check_stands(record)?;
+            }
             Record::Sample { phase, .. } => self.warming_ahead = phase == Phase::Warming,
             Record::End => self.end(),
             _ => {}

@@ -79,7 +79,7 @@ impl RecordSource for Live {
         self.ring.pop().map_or(Ok(None), |words| self.keep(words))
     }
 
-    fn drive_done(&mut self, number: u32) {
+    fn request_done(&mut self, number: u32) {
         self.ring.done(number);
     }
 

@@ -201,8 +201,8 @@ impl<S: RecordSource> RecordSource for Placed<S> {
         Ok(self.source.words_at_hand()?.map(|words| self.place(words)))
     }
 
-    fn drive_done(&mut self, number: u32) {
-        self.source.drive_done(number);
+    fn request_done(&mut self, number: u32) {
+        self.source.request_done(number);
     }
 
     fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError> {

@@ -231,7 +231,11 @@ impl Reader {
                 (Step::Execute, at.min(end))
             }
             Record::ClockRead { .. } => return Err(self.went_back(place, record)),
-            Record::Invalidate { .. } | Record::Sync { .. } | Record::Device { .. } | Record::Disk { .. } => {
+            Record::Invalidate { .. }
+            | Record::Sync { .. }
+            | Record::Device { .. }
+            | Record::Disk { .. }
+            | Record::File { .. } => {
                 return self.between().map(Some);
             }
             Record::Cut { instruction: before } if before <= next => return Ok(None),
@@ -314,9 +318,8 @@ impl Reader {
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
             Record::Rest { until_ps, done } => Step::Rest { until: Time::from_ps(until_ps), done: done.into() },
             Record::Disk { number, .. } => Step::Disk { number },
-            Record::Device { service_ps, others_idle } => {
-                Step::Device { service: Time::from_ps(service_ps), others_idle }
-            }
+            Record::File { number, service_ps } => Step::File { number, service: Time::from_ps(service_ps) },
+            Record::Device { service_ps } => Step::Device { service: Time::from_ps(service_ps) },
             Record::Mark { marker } => Step::Mark { marker },
             Record::Sample { phase, position, keep, .. } => Step::Sample { phase, position, keep },
             Record::Halt => Step::Halt,
@@ -328,6 +331,7 @@ impl Reader {
             | Record::Access(_)
             | Record::ClockRead { .. }
             | Record::Page { .. }
+            | Record::Rested { .. }
             | Record::Define { .. } => {
                 return Err(ModelError::Stream { cause: format!("{record:?} stands outside a block") });
             }

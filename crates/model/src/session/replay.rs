@@ -94,7 +94,7 @@ impl RecordSource for Replay {
         self.words()
     }
 
-    fn drive_done(&mut self, _number: u32) {}
+    fn request_done(&mut self, _number: u32) {}
 
     fn put_off(&mut self, _reply: Reply, _sequence: u64, _behind: Behind) {}
 

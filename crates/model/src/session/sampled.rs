@@ -126,6 +126,7 @@ impl Sampled {
             Record::Page { .. } => self.copy(words, record.payload_records(), "the definition of a page").map(drop),
             Record::Block { block, .. } => self.enter(block),
             Record::Disk { .. } => self.ask_disk(words, record.payload_records()),
+            Record::File { .. } if self.progress.phase() == Phase::Warming => Ok(()),
             Record::Rest { .. } => {
                 self.rests = true;
                 Ok(())
@@ -196,9 +197,12 @@ impl Sampled {
         }
         let rested_ps = ps.saturating_sub(before_ps);
         if self.progress.phase() == Phase::Warming {
-            self.idle_ps += rested_ps;
+            self.tell(Record::Rested { span_ps: rested_ps });
         } else {
-            self.tell(Record::Idle { until_ps: self.given_ps + rested_ps });
+            // The recording says how long, whatever the drive does here.
+            self.tell(Record::Rest { until_ps: self.given_ps + rested_ps, done: u32::MAX });
+            self.clock_reads += 1;
+            self.tell(Record::Settle { sequence: self.clock_reads });
         }
     }
 
@@ -292,7 +296,7 @@ impl RecordSource for Sampled {
         self.words()
     }
 
-    fn drive_done(&mut self, _number: u32) {}
+    fn request_done(&mut self, _number: u32) {}
 
     fn put_off(&mut self, _reply: Reply, _sequence: u64, _behind: Behind) {}
 

@@ -118,7 +118,7 @@ impl Totals {
         for (core, loads) in machine.cores().iter().zip(machine.loads()) {
             totals.user += core.stats.user_instructions.get();
             totals.kernel += core.stats.kernel_instructions.get();
-            totals.not_busy += core.spent().idle + core.spent().device;
+            totals.not_busy += core.spent().idle + core.spent().io;
             let hits = core.stats.l2_hits.get();
             let from_memory: Time = loads.stages.iter().copied().sum();
             // A miss is counted from its fill buffer on, which comes when its address is translated.

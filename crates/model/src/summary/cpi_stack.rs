@@ -22,9 +22,9 @@ use crate::request::NodeId;
 pub struct CpiStack {
     pub user: ModeStack,
     pub kernel: ModeStack,
-    /// nothing to do until a timer `[s]`
+    /// nothing to do until a timer, or until another core has something `[s]`
     pub idle_s: f64,
-    /// waiting for a device's declared service time `[s]`
+    /// all cores idle, and a request to a device under way: counted on one of them `[s]`
     pub io_s: f64,
 }
 

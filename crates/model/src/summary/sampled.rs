@@ -6,8 +6,7 @@
 //! ```
 //!
 //! Windows of several cores lie on an axis of about their common time (qemu-plugin/src/stream/axis.rs). Known is only
-//! the time in which all are idle together, and that in which a device keeps one while all others wait. Every other
-//! wait is a part of the windows' time.
+//! the time in which all are idle together. Every other wait is a part of the windows' time.
 //!
 //! Any figure is a function of the windows' sums; leaving out one window at a time tells how much it varies
 //! (`intervals.rs`). Source: W. Cochran, Sampling Techniques, 3rd ed., ch. 6 (ratio estimates) and 8 (systematic samples).
@@ -65,7 +64,7 @@ pub struct Windows {
     before: u64,
     /// how long all cores were idle together in detail so far
     all_idle: Time,
-    /// while nothing was timed; idle is how long all were
+    /// while nothing was timed: how long all were idle, and how long until a device had answered
     untimed: TimeSpent,
 }
 
@@ -120,9 +119,9 @@ impl Windows {
         self.all_idle += span;
     }
 
-    /// A device has served a core where nothing was timed. If all other cores waited: how many of them were idle.
-    pub fn served(&mut self, service: Time, others_idle: Option<u8>) {
-        self.untimed.serve(service, others_idle);
+    /// Where nothing was timed, all cores were idle until a device had answered.
+    pub fn rested(&mut self, span: Time) {
+        self.untimed.io += span;
     }
 
     /// Estimates the whole run, of which `warmed` instructions (user, kernel) were not timed.
@@ -138,12 +137,10 @@ impl Windows {
         let cores = totals.cores as u64;
         totals.instructions.user += warmed[0];
         totals.instructions.kernel += warmed[1];
-        totals.idle += self.untimed.idle * cores;
-        totals.device += self.untimed.device;
-        totals.device_alone += self.untimed.device_alone;
-        totals.idle_beside += self.untimed.idle_beside;
+        totals.idle += self.untimed.idle * cores + self.untimed.io * (cores - 1);
+        totals.io += self.untimed.io;
         let beginnings = if self.measured.is_empty() { None } else { self.beginnings.clone() };
-        Whole { totals, position, all_idle: self.all_idle + self.untimed.idle, beginnings }
+        Whole { totals, position, all_idle: self.all_idle + self.untimed.idle + self.untimed.io, beginnings }
     }
 
     /// All windows so far as one. Without windows, the beginnings stand for all. `None`: there is nothing.

@@ -28,11 +28,8 @@ pub struct Totals {
     pub elapsed: Time,
     /// of all cores
     pub idle: Time,
-    /// of all cores, waiting for a device's declared service time
-    pub device: Time,
-    /// of it, while all other cores waited, and how long other cores were idle then
-    pub device_alone: Time,
-    pub idle_beside: Time,
+    /// how long all cores were idle and a request to a device was under way: counted on one of them
+    pub io: Time,
     /// of all cores
     pub stack: TimeStack,
     nodes: Vec<NodeTotals>,
@@ -69,9 +66,7 @@ impl Totals {
             cores: machine.cores().len(),
             elapsed: machine.now(),
             idle: machine.cores().iter().map(idle).sum(),
-            device: machine.cores().iter().map(|core| core.spent().device).sum(),
-            device_alone: machine.cores().iter().map(|core| core.spent().device_alone).sum(),
-            idle_beside: machine.cores().iter().map(|core| core.spent().idle_beside).sum(),
+            io: machine.cores().iter().map(|core| core.spent().io).sum(),
             stack: machine.cores().iter().map(stack).fold(TimeStack::default(), |sum, core| sum.with(&core, Time::add)),
             nodes: machine.nodes().enumerate().map(|(place, _)| NodeTotals::of(machine, place)).collect(),
             core: CoreSummary {
@@ -93,7 +88,7 @@ impl Totals {
     /// together.
     #[must_use]
     pub fn busy(&self) -> Time {
-        let not_busy = (self.idle + self.device).as_ps() / self.cores as u64;
+        let not_busy = (self.idle + self.io).as_ps() / self.cores as u64;
         Time::from_ps(self.elapsed.as_ps().saturating_sub(not_busy))
     }
 
@@ -109,9 +104,7 @@ impl Totals {
             cores: self.cores,
             elapsed: times(self.elapsed, other.elapsed),
             idle: times(self.idle, other.idle),
-            device: times(self.device, other.device),
-            device_alone: times(self.device_alone, other.device_alone),
-            idle_beside: times(self.idle_beside, other.idle_beside),
+            io: times(self.io, other.io),
             stack: self.stack.with(&other.stack, times),
             nodes: self.nodes.iter().zip(&other.nodes).map(|(one, two)| one.with(two, and)).collect(),
             core: CoreSummary {
@@ -140,7 +133,7 @@ impl Totals {
     #[must_use]
     pub fn summary(&self, spec: &MachineSpec) -> Summary {
         let seconds = self.elapsed.as_seconds();
-        let (idle_s, io_s) = (self.idle.as_seconds(), self.device.as_seconds());
+        let (idle_s, io_s) = (self.idle.as_seconds(), self.io.as_seconds());
         let busy_s = seconds * self.cores as f64 - idle_s - io_s;
         let cycles = busy_s * spec.host.core.frequency.as_hz() as f64;
         let node = |(spec, node): (&crate::config::NodeSpec, &NodeTotals)| (spec.name.clone(), node.summary(seconds));

@@ -11,7 +11,7 @@ use super::{Summary, Totals};
 use crate::config::MachineSpec;
 use crate::core::TimeStack;
 
-/// Difference of two times, 0 if the second is greater: cores are not told of their services at one time.
+/// Difference of two times, 0 if the second is greater: cores are not told of their idle time at one time.
 fn less(time: Time, other: Time) -> Time {
     Time::from_ps(time.as_ps().saturating_sub(other.as_ps()))
 }
@@ -24,17 +24,17 @@ pub struct Window {
     pub length: u64,
     /// on the schedule, counted from 0; of the pieces that a region's end cuts a window into, the same
     pub number: u64,
-    /// how long all cores were idle together: of several cores alone
+    /// how long all cores were idle together, whatever for: of several cores alone
     pub all_idle: Time,
 }
 
 /// Figures of a whole run that are known without its windows.
 pub struct Whole {
-    /// its instructions, idle time and devices' service are those of all of it, the rest of what was timed
+    /// its instructions, idle time and I/O are those of all of it, the rest of what was timed
     pub totals: Totals,
     /// how long it is on the schedule
     pub position: u64,
-    /// how long all cores were idle together
+    /// how long all cores were idle together, whatever for
     pub all_idle: Time,
     /// beginnings of runs or regions: known, and a part of the totals' time
     pub beginnings: Option<Window>,
@@ -81,8 +81,8 @@ impl Whole {
             told = &told + &beginnings.totals;
             busy += beginnings.totals.busy();
         }
-        (told.instructions, told.idle, told.device) = (whole.instructions, whole.idle, whole.device);
-        told.elapsed = busy + whole.idle + whole.device;
+        (told.instructions, told.idle, told.io) = (whole.instructions, whole.idle, whole.io);
+        told.elapsed = busy + whole.idle + whole.io;
         told.stack = whole.stack_told_by(&told.stack, told.elapsed);
         told
     }
@@ -94,25 +94,22 @@ impl Whole {
             told = &told + &beginnings.unknown();
         }
         told.instructions = self.totals.instructions;
-        let (cores, service) = (self.totals.cores as u64, self.totals.device_alone);
-        told.elapsed += self.all_idle + service;
-        told.idle += self.all_idle * cores + self.totals.idle_beside;
-        told.device += service;
-        // Those that spin while a device keeps one are busy with what they are in windows.
+        let (cores, io) = (self.totals.cores as u64, self.totals.io);
+        told.elapsed += self.all_idle;
+        told.idle += less(self.all_idle * cores, io);
+        told.io = io;
         told.stack = told.stack_told_by(&told.stack, told.elapsed * cores);
         told
     }
 }
 
 impl Window {
-    /// Totals without the time that is known of the whole: all cores were idle, or a device kept one and all others
-    /// waited.
+    /// Totals without the time that is known of the whole: all cores were idle, or waited for a device.
     fn unknown(&self) -> Totals {
         let mut totals = self.totals.clone();
-        let (cores, service) = (totals.cores as u64, totals.device_alone);
-        totals.elapsed = less(totals.elapsed, self.all_idle + service);
-        totals.idle = less(totals.idle, self.all_idle * cores + totals.idle_beside);
-        totals.device = less(totals.device, service);
+        totals.elapsed = less(totals.elapsed, self.all_idle);
+        totals.idle = less(totals.idle, less(self.all_idle * totals.cores as u64, totals.io));
+        totals.io = Time::ZERO;
         totals
     }
 
@@ -132,10 +129,10 @@ impl Window {
 impl Totals {
     /// The parts of the cores' time where busy time went as in the windows; idle time and I/O are known.
     fn stack_told_by(&self, windows: &TimeStack, time: Time) -> TimeStack {
-        let busy = time.since(self.idle + self.device);
+        let busy = time.since(self.idle + self.io);
         let share = busy.as_ps() as f64 / windows.busy().as_ps().max(1) as f64;
         let mut told = windows.with(windows, |part, _| Time::from_ps((part.as_ps() as f64 * share).round() as u64));
-        (told.idle, told.io) = (self.idle, self.device);
+        (told.idle, told.io) = (self.idle, self.io);
         told
     }
 }

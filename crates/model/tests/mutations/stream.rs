@@ -164,7 +164,8 @@ impl Writer {
             device: true,
         };
         self.tell(Record::Access(device));
-        self.tell(Record::Device { service_ps: 80_000_000, others_idle: None });
+        self.tell(Record::Device { service_ps: 80_000_000 });
+        self.tell(Record::File { number: 1000, service_ps: 80_000_000 });
         self.block(7);
         self.tell(Record::Cut { instruction: 1 });
         self.block(7);
@@ -207,7 +208,7 @@ impl Writer {
                 self.block(4);
                 self.tell(Record::Cut { instruction: 1 });
                 self.access(2, true, 1, position);
-                self.tell(Record::Device { service_ps: 1_000, others_idle: Some(0) });
+                self.tell(Record::Rested { span_ps: 1_000 });
             } else {
                 self.round(position);
             }

@@ -18,7 +18,7 @@ impl<I: Iterator<Item = Words>> RecordSource for Made<I> {
         self.words()
     }
 
-    fn drive_done(&mut self, _number: u32) {}
+    fn request_done(&mut self, _number: u32) {}
 
     fn answer_sync(&mut self, _vcpu: Vcpu, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
         Ok(())

@@ -16,13 +16,14 @@ use super::block::BlockData;
 use super::link::Link;
 use super::sync::{LAG, LAG_OF_SEVERAL, Syncs};
 use crate::arguments::Drive;
-use crate::disk::{self, Asked, Direction, Teller, UnderWay};
+use crate::disk::{self, Asked, Direction};
 use crate::mode::{self, Mode};
 use crate::pages::{News, Pages};
 use crate::qemu::{self, BigLock};
 use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
-use crate::{clock, decoded, device, series};
+use crate::under_way::{Teller, UnderWay};
+use crate::{clock, decoded, host_files, series};
 
 pub struct Feed {
     link: Link,
@@ -43,8 +44,8 @@ pub struct Feed {
     last: [Option<(u16, u64)>; 2],
     /// translations that the model knows
     pages: Pages,
-    /// requests to the disk that the model's drive has done, by its latest answer, and of these, those answered
-    drive_done: u64,
+    /// requests that the model's devices have done, by its latest answer, and of these, those answered
+    done: u64,
     answered: u64,
     /// all of them that are not answered
     under_way: UnderWay,
@@ -66,7 +67,7 @@ impl Feed {
             offset_ps: 0,
             last: [None; 2],
             pages: Pages::new(turns::vcpus()),
-            drive_done: 0,
+            done: 0,
             answered: 0,
             under_way: UnderWay::new(drive),
             asked: false,
@@ -95,8 +96,9 @@ impl Feed {
         self.link.attach();
         // What was asked and answered before is no concern of this region.
         let lock = BigLock::take();
-        device::look(&lock);
+        host_files::in_flight(&lock);
         disk::answer_all(&lock);
+        host_files::answer_all(&lock);
         drop(lock);
         let now_ps = clock::now_ps();
         mode::set(Mode::Detail);
@@ -246,7 +248,7 @@ impl Feed {
         if let Some(awaited) = self.syncs[vcpu].awaits(lag) {
             match self.link.wait(Reply::Sync(Vcpu::new(vcpu)), awaited) {
                 Told::Time { ps, done } => {
-                    self.drive_done = self.drive_done.max(done);
+                    self.done = self.done.max(done);
                     let pace_ps = self.turns.synced(vcpu, awaited, ps);
                     self.syncs[vcpu].follow(pace_ps);
                     self.show(ps);
@@ -256,7 +258,7 @@ impl Feed {
         }
         self.syncs[vcpu].begin();
         clock::run_due_timers(vcpu);
-        self.answer_disk_if_done();
+        self.answer_if_done();
         // One that has been woken by somebody else gets its turn.
         if turns::any_woken() {
             qemu::end_turn(vcpu);
@@ -333,7 +335,7 @@ impl Feed {
         self.push(vcpu, Record::ClockRead { instruction, sequence: self.clock_reads });
         let ps = match self.link.wait(Reply::Clock, self.clock_reads) {
             Told::Time { ps, done } => {
-                self.drive_done = self.drive_done.max(done);
+                self.done = self.done.max(done);
                 ps
             }
             Told::Later(behind) => {
@@ -352,38 +354,39 @@ impl Feed {
         self.clock_reads += 1;
         self.push(vcpu, Record::Settle { sequence: self.clock_reads });
         if let Told::Time { ps, done } = self.link.wait(Reply::Clock, self.clock_reads) {
-            self.drive_done = self.drive_done.max(done);
+            self.done = self.done.max(done);
             self.answered(vcpu, ps);
         }
     }
 
     /// Whether requests are done that the guest has no answer to.
-    fn has_news_of_disk(&self) -> bool {
-        self.drive_done > self.answered || self.under_way.has_news(clock::now_ps())
+    fn has_answers(&self) -> bool {
+        self.done > self.answered || self.under_way.has_news(clock::now_ps())
     }
 
     /// Answers what is done. Returns whether anything is.
-    pub fn answer_disk(&mut self, lock: &BigLock) -> bool {
-        if !self.has_news_of_disk() {
+    pub fn answer(&mut self, lock: &BigLock) -> bool {
+        if !self.has_answers() {
             return false;
         }
-        let mut numbers: Vec<u32> = (self.answered..self.drive_done).map(|before| self.link.done(before)).collect();
-        self.answered = self.drive_done;
+        let mut numbers: Vec<u32> = (self.answered..self.done).map(|before| self.link.done(before)).collect();
+        self.answered = self.done;
         self.under_way.forget(&numbers);
         numbers.extend(self.under_way.take_done(clock::now_ps()));
         disk::answer(&numbers, lock);
+        host_files::answer(&numbers, lock);
         true
     }
 
-    /// As [`Feed::answer_disk`]. The caller does not hold the big lock, which is taken only if it is needed.
-    pub fn answer_disk_if_done(&mut self) {
-        if self.has_news_of_disk() {
-            self.answer_disk(&BigLock::take());
+    /// As [`Feed::answer`]. The caller does not hold the big lock, which is taken only if it is needed.
+    pub fn answer_if_done(&mut self) {
+        if self.has_answers() {
+            self.answer(&BigLock::take());
         }
     }
 
-    /// The model's drive stands still from here on.
-    pub fn leave_drive(&mut self) {
+    /// The model's time stands still from here on, and so do its devices.
+    pub fn leave_devices(&mut self) {
         self.under_way.leave_model();
     }
 
@@ -392,9 +395,18 @@ impl Feed {
         self.under_way.next_ps().map_or(u64::MAX, |done_ps| done_ps.saturating_sub(clock::whole_ns_ps()))
     }
 
+    /// The guest has asked for something of a file of the host, and goes on.
+    pub fn ask_file(&mut self, vcpu: usize, number: u32) {
+        let (teller, service_ps) = (teller(), host_files::SERVICE_PS);
+        self.under_way.ask_file(number, clock::now_ps(), service_ps, teller);
+        if teller == Teller::Model {
+            self.push(vcpu, Record::File { number, service_ps });
+        }
+    }
+
     /// The guest has asked its disk, and goes on.
     pub fn ask_disk(&mut self, vcpu: usize, asked: &Asked) {
-        let teller = if mode::in_detail() { Teller::Model } else { Teller::Estimate };
+        let teller = teller();
         self.under_way.ask(asked, clock::now_ps(), teller);
         if teller == Teller::Estimate {
             return;
@@ -423,7 +435,7 @@ impl Feed {
         idle_ps
     }
 
-    /// Tells the model that no vCPU has anything to do before the guest's time `until_ps`, or before the drive has
+    /// Tells the model that no vCPU has anything to do before the guest's time `until_ps`, or before a device has
     /// done something. Returns how long that is for the model `[ps]`.
     pub fn rest(&mut self, until_ps: u64) -> u64 {
         let (until_ps, before_ps) = (until_ps - self.offset_ps, self.model_ps);
@@ -440,20 +452,13 @@ impl Feed {
         turns::halt(vcpu);
     }
 
-    /// If all others wait: how many of them for an interrupt.
-    pub fn others_idle(&self, vcpu: usize) -> Option<u8> {
-        self.turns.others_idle(vcpu)
-    }
-
-    /// A device has kept the vCPU so long. Returns whether its turn goes on.
-    pub fn stand(&mut self, vcpu: usize, ps: u64) -> bool {
-        self.turns.stand(vcpu, ps);
-        // One that has been woken by somebody else gets its turn.
-        self.turns.goes_on() && !turns::any_woken()
-    }
-
     /// Nothing more will come.
     pub fn end(&mut self) {
         self.link.end(turns::speaker());
     }
+}
+
+/// Source of the word that a request of this moment is done.
+fn teller() -> Teller {
+    if mode::in_detail() { Teller::Model } else { Teller::Estimate }
 }

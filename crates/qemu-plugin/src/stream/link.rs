@@ -90,7 +90,7 @@ impl Link {
         or_quit(self.producer.wait_for(reply, sequence, peer))
     }
 
-    /// The number of the request that the drive has done after `before` others.
+    /// The number of the request that devices have done after `before` others.
     pub fn done(&self, before: u64) -> u32 {
         self.producer.header().done(before)
     }

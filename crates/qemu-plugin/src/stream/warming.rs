@@ -59,15 +59,13 @@ pub struct Warming {
     /// several vCPUs, the second is the time that had passed then `[ps]`
     instructions: u64,
     looked: u64,
-    /// idle, and all time without instructions `[ps]`
+    /// idle but for devices, and all time without instructions `[ps]`
     idle_ps: u64,
     stood_ps: u64,
     /// of this stretch of detail: instructions, time without any, and the model's time when it began `[ps]`
     detailed: u64,
     detail_stood_ps: u64,
     detail_began_ps: u64,
-    /// of it, how long all were idle, or waited for one that a device kept `[ps]`
-    detail_idle_ps: u64,
     /// of several vCPUs: a region has begun in detail, and what is known of its pace is learnt until then, by the
     /// model's time `[ps]`
     beginning_until_ps: Option<u64>,
@@ -93,7 +91,6 @@ impl Warming {
             detailed: 0,
             detail_stood_ps: 0,
             detail_began_ps: 0,
-            detail_idle_ps: 0,
             beginning_until_ps: None,
             stretch: vec![0; arguments.vcpus],
         }
@@ -155,13 +152,6 @@ impl Warming {
     /// In detail, all are idle.
     pub fn stands(&mut self, ps: u64) {
         self.detail_stood_ps += ps;
-        self.detail_idle_ps += ps;
-    }
-
-    /// In detail, a device keeps a vCPU, and all others wait or not.
-    pub fn serves_in_detail(&mut self, ps: u64, all_wait: bool) {
-        self.detail_stood_ps += ps;
-        self.detail_idle_ps += if all_wait { ps } else { 0 };
     }
 
     /// A phase of warming begins where the model has come to `model_ps`.
@@ -176,7 +166,7 @@ impl Warming {
 
     /// Detail begins where the model has come to `model_ps`.
     pub fn end(&mut self, model_ps: u64) {
-        (self.detailed, self.detail_stood_ps, self.detail_idle_ps, self.detail_began_ps) = (0, 0, 0, model_ps);
+        (self.detailed, self.detail_stood_ps, self.detail_began_ps) = (0, 0, model_ps);
     }
 
     /// Time since the phase began `[ps]`.
@@ -195,7 +185,7 @@ impl Warming {
     /// A stretch of detail ends: its time without idle spans, and what each vCPU did in how long `[ps]`.
     fn take_stretch(&mut self, model_ps: u64, busy_ps: impl Iterator<Item = u64>) -> (u64, Vec<(u64, u64)>) {
         let stretch = self.stretch.iter_mut().map(std::mem::take).zip(busy_ps).collect();
-        ((model_ps - self.detail_began_ps).saturating_sub(self.detail_idle_ps), stretch)
+        ((model_ps - self.detail_began_ps).saturating_sub(self.detail_stood_ps), stretch)
     }
 
     /// Time of an instruction of each of several vCPUs in the last stretches of detail `[ps]`.
@@ -300,22 +290,14 @@ impl Warming {
         self.filters.iter_mut().for_each(LineFilter::forget);
     }
 
-    /// If all others wait where nothing is timed: how many of them for an interrupt.
-    pub fn others_idle(&self, vcpu: usize) -> Option<u8> {
-        self.untimed.others_idle(vcpu)
-    }
-
-    /// A device keeps a vCPU where nothing is timed.
-    pub fn serve(&mut self, vcpu: usize, service_ps: u64) {
-        self.stood_ps += service_ps;
-        if self.several {
-            self.untimed.stand(vcpu, service_ps);
-        }
-    }
-
     /// All were idle for so long where nothing is timed.
     pub fn idle(&mut self, ps: u64) {
         self.idle_ps += ps;
+        self.rest(ps);
+    }
+
+    /// All wait for a device for so long where nothing is timed.
+    pub fn rest(&mut self, ps: u64) {
         self.stood_ps += ps;
         self.untimed.idle(ps);
     }

@@ -177,11 +177,6 @@ impl Estimate {
         Place { instructions: place.instructions.min(self.here.instructions), ..place }
     }
 
-    /// A device has kept it so long.
-    pub fn stand(&mut self, ps: u64) {
-        self.here.stood_ps += ps;
-    }
-
     /// All it has done is committed, and it goes on at `ps`. A stretch is too short for it to learn its pace there.
     /// One with too fast a pace runs ahead for as long as a window.
     pub fn go_on_at(&mut self, ps: u64, pace_ps: u64) {

@@ -93,13 +93,6 @@ impl Untimed {
         RUNNING.store(vcpu, Relaxed);
     }
 
-    /// If all others wait, for an interrupt that has not come or in a loop: how many of them for an interrupt.
-    pub fn others_idle(&self, vcpu: usize) -> Option<u8> {
-        let asleep = ASLEEP.load(Relaxed) & !WOKEN.load(Relaxed) & !(1 << vcpu);
-        let waits = |other: usize| other == vcpu || asleep >> other & 1 == 1 || self.since_pause[other] < SPIN;
-        (0..self.at_ps.len()).all(waits).then(|| asleep.count_ones() as u8)
-    }
-
     /// Time since the stretch began, by the vCPU that has come furthest `[ps]`.
     pub fn passed_ps(&self) -> u64 {
         self.furthest_ps

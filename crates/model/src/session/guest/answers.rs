@@ -54,8 +54,8 @@ impl<S: RecordSource> Guest<S> {
 
     pub(super) fn tell(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
         let mut begins = None;
-        for number in machine.take_drive_news() {
-            self.source.drive_done(number);
+        for number in machine.take_requests_done() {
+            self.source.request_done(number);
         }
         for (index, reader) in self.readers.iter_mut().enumerate() {
             match reader.take_answer() {

@@ -41,6 +41,15 @@ impl<S: RecordSource> Guest<S> {
         Ok(())
     }
 
+    /// A vCPU that stood still for a device kept the others waiting, or not. No sample of several vCPUs tells any more.
+    pub(super) fn check_stands(&self, record: Record) -> Result<(), ModelError> {
+        if matches!(record, Record::Device { .. }) && self.readers.len() > 1 && self.windows.is_some() {
+            let cause = "it is a sample of several vCPUs by a CXLab whose vCPUs stood still for the host's files; record it again";
+            return Err(ModelError::Stream { cause: cause.into() });
+        }
+        Ok(())
+    }
+
     /// The stream says that a span of time passes: all of these together stay within what a clock of 64 bits holds.
     pub(super) fn check_time(&mut self, ps: u64) -> Result<(), ModelError> {
         match self.told.as_ps().checked_add(ps) {

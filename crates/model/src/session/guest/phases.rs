@@ -47,9 +47,10 @@ impl<S: RecordSource> Guest<S> {
                     }
                     machine.forget_translations(index, forget);
                 }
-                Record::Device { service_ps, others_idle } => {
-                    self.check_time(service_ps)?;
-                    self.windows().served(Time::from_ps(service_ps), others_idle);
+                Record::Rested { span_ps } | Record::Device { service_ps: span_ps } => {
+                    self.check_time(span_ps)?;
+                    self.check_stands(record)?;
+                    self.windows().rested(Time::from_ps(span_ps));
                 }
                 Record::Sample { phase, position, keep, idle_ps } => {
                     self.check_time(idle_ps)?;
@@ -106,7 +107,7 @@ impl<S: RecordSource> Guest<S> {
 }
 
 impl<S: RecordSource> Guest<S> {
-    /// All are idle until the drive has done something: the answer to the question behind it says how long.
+    /// All are idle until a device has done something: the answer to the question behind it says how long.
     pub(super) fn rest(&mut self, until_ps: u64) -> Result<(), ModelError> {
         if until_ps > MOST_TIME.as_ps() {
             return Err(too_long(until_ps));

@@ -1,17 +1,17 @@
-//! Requests that are under way, and when each would be done by a drive that has only these.
+//! Requests that are under way, and when each would be done by a drive, or by the host's files, that have only these.
 //!
 //! ```text
 //!   read:   ask --die, for each page--> controller --link--> done     write:  ask --link--> controller, write buffer --> done
 //! ```
 //!
-//! In detail the model's drive says what is done, and the estimate lies idle. Between windows of a sampled run the model's time
+//! In detail the model says what is done, and the estimate lies idle. Between windows of a sampled run the model's time
 //! stands still. There the estimate answers: what was asked there, and what a window has left. What is still under way
 //! when detail begins keeps its estimate. A die reads one page at a time, and the link serves requests one after the
 //! other, each way.
 //! Not modelled between windows: buses of channels, a full write buffer, programs, garbage collection.
 
-use super::{Asked, Direction};
 use crate::arguments::Drive;
+use crate::disk::{Asked, Direction};
 
 const PS_PER_NS: u64 = 1000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
@@ -61,8 +61,16 @@ impl UnderWay {
                 self.to_drive_ps + drive.controller_ps
             }
         };
-        let done_ps = done_ps.next_multiple_of(PS_PER_NS);
-        self.requests.push(Request { number: asked.number, done_ps, teller });
+        self.push(asked.number, done_ps, teller);
+    }
+
+    /// The guest asks for something of a file of the host at `now_ps` of its clock: it is there `service_ps` later.
+    pub fn ask_file(&mut self, number: u32, now_ps: u64, service_ps: u64, teller: Teller) {
+        self.push(number, now_ps + service_ps, teller);
+    }
+
+    fn push(&mut self, number: u32, done_ps: u64, teller: Teller) {
+        self.requests.push(Request { number, done_ps: done_ps.next_multiple_of(PS_PER_NS), teller });
     }
 
     /// Reads pages from their dies. Returns when the last of them has crossed a link that nobody else uses `[ps]`.
@@ -198,6 +206,16 @@ mod tests {
         assert!(!under_way.has_news(62_047_999) && under_way.has_news(62_048_000));
         assert_eq!(under_way.take_done(u64::MAX), [2]);
         assert!(!under_way.has_news(u64::MAX));
+    }
+
+    #[test]
+    fn files_of_the_host_need_no_drive_and_overlap() {
+        let mut under_way = UnderWay::new(None);
+        for (number, now_ps) in [(1, 0), (2, 30_000_000)] {
+            under_way.ask_file(number, now_ps, 80_000_000, Teller::Estimate);
+        }
+        assert_eq!(under_way.take_done(109_999_999), [1]);
+        assert_eq!(under_way.next_ps(), Some(110_000_000));
     }
 
     #[test]
