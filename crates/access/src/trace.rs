@@ -9,6 +9,8 @@
 //! A trace is read twice. The first pass compares the checksums and looks for the closing. A trace of version 6 has neither
 //! closing nor check, so its completeness is unknown.
 //!
+//! From version 10 on requests for files of the host are records. Before, a vCPU stood still for them.
+//!
 //! A trace of version 6 or 7 has three bits for a record's vCPU in place of six: the reader widens each record.
 //!
 //! The reader counts the records behind a `Define`: they hold code, which can look like any other entry.
@@ -26,7 +28,7 @@ use crate::words::{RECORD_BYTES, Words};
 use read_ahead::{ReadAhead, words};
 
 const MAGIC: &[u8; 8] = b"CXLTRACE";
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 /// The first version whose records name 64 vCPUs. Before, a record had [`NARROW_BITS`] for its vCPU.
 const WIDE: u32 = 8;
 const NARROW_BITS: u32 = 3;
