@@ -15,7 +15,7 @@ from guests import ENDLESS, Cxlab, Ran
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "time-a-part.md"
 SIMULATED = ("simulated_seconds", "instructions", "ipc", "time", "nodes", "core")
-#: A bound is met at a sync point, 2 us apart, or where a request to a device has been served, 80 us.
+#: A bound is met at a sync point, 2 us apart, where the model is.
 LATE = 0.2e-3
 
 
