@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::addr::{Dpa, Hpa};
 use crate::fact::Sourced;
 use crate::media::flash::{Flash, FlashError, FlashSpec};
-use crate::mem::{Access, AccessKind, Driver, Media, Tag, Wake};
+use crate::mem::{Access, AccessKind, Done, Driver, Media, Tag, Wake};
 
 pub use command::{Command, UNIT_BYTES};
 pub use stats::DriveStats;
@@ -120,11 +120,8 @@ pub struct Drive {
     told: FxHashMap<u32, Command>,
     active: Slab<Active>,
     moving: Slab<Moving>,
-    /// numbers of commands that are done and not asked for
-    news: Vec<u32>,
-    /// commands done, and when the last one was
-    done: u64,
-    last_done: Time,
+    /// commands
+    done: Done,
     stats: DriveStats,
 }
 
@@ -155,9 +152,7 @@ impl Drive {
             told: FxHashMap::default(),
             active: Slab::new(),
             moving: Slab::new(),
-            news: Vec::new(),
-            done: 0,
-            last_done: Time::ZERO,
+            done: Done::default(),
             stats: DriveStats::default(),
         })
     }
@@ -178,18 +173,18 @@ impl Drive {
     /// Whether it was ever asked for anything.
     #[must_use]
     pub fn is_used(&self) -> bool {
-        self.done > 0 || !self.active.is_empty()
+        self.done.count().0 > 0 || !self.active.is_empty()
     }
 
     /// Commands done so far, and when the last one was.
     #[must_use]
     pub fn done(&self) -> (u64, Time) {
-        (self.done, self.last_done)
+        self.done.count()
     }
 
     /// The numbers of the commands that were done since this was last asked, in their order.
     pub fn take_news(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.news)
+        self.done.take_news()
     }
 
     /// Let statistics begin here.
@@ -294,9 +289,7 @@ impl Drive {
         if last {
             let Active { number, since, .. } = self.active.remove(key);
             self.stats.served(kind, now - since);
-            self.news.push(number);
-            self.done += 1;
-            self.last_done = now;
+            self.done.add(now, number);
         }
     }
 }

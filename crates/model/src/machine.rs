@@ -186,7 +186,7 @@ impl Machine {
     /// Numbers of the requests to devices that were done since this was last asked.
     pub fn take_requests_done(&mut self) -> Vec<u32> {
         let mut news = self.shared.drive.as_mut().map_or_else(Vec::new, Drive::take_news);
-        news.extend(self.shared.host_files.take_news());
+        news.extend(self.shared.host_files.done.take_news());
         news
     }
 

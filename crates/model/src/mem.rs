@@ -7,12 +7,14 @@
 //!
 //! A component never asks for a tick, and knows its neighbours by these types alone.
 
+mod done;
 mod stage;
 
 use cxlab_kernel::Time;
 
 use crate::addr::Dpa;
 
+pub use done::Done;
 pub use stage::{MOST_SWITCHES, Place, Stage};
 
 /// Whether a line is fetched or stored.

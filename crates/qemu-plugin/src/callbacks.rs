@@ -10,7 +10,7 @@ use cxlab_access::record::MemoryAccess;
 
 use crate::mode::Mode;
 use crate::qemu::{self, Cpu, functions};
-use crate::stream::{BlockData, with};
+use crate::stream::{BlockData, Stream, with};
 use crate::{api, disk, host_files, mode, stop};
 
 /// A block is entered by the only vCPU.
@@ -142,10 +142,7 @@ pub unsafe extern "C" fn on_memory(vcpu: u32, info: api::MemoryInfo, address: u6
         access.page = if access.device { None } else { stream.feed.page(vcpu as usize, address, access.physical) };
         stream.feed.access(vcpu as usize, access);
         if access.device && store {
-            if !is_interrupt_controller(info, address) {
-                stream.ask_host(vcpu as usize);
-            }
-            stream.ask_disk(vcpu as usize);
+            ask_devices(stream, vcpu as usize, info, address);
         }
     });
 }
@@ -164,10 +161,7 @@ fn warm(vcpu: usize, info: api::MemoryInfo, address: u64, store: bool, instructi
         } else if store {
             // Each store to a device may notify it.
             stream.warming.forget_news();
-            if !is_interrupt_controller(info, address) {
-                stream.ask_host(vcpu);
-            }
-            stream.ask_disk(vcpu);
+            ask_devices(stream, vcpu, info, address);
         }
     });
 }
@@ -201,9 +195,17 @@ pub unsafe extern "C" fn on_notify(_vcpu: u32, info: api::MemoryInfo, address: u
         !place.is_null() && api::qemu_plugin_hwaddr_is_io(place)
     };
     if is_device {
-        host_files::wait();
+        drop(host_files::wait());
         disk::serve_at_once();
     }
+}
+
+/// A store to a device may have asked for something.
+fn ask_devices(stream: &mut Stream, vcpu: usize, info: api::MemoryInfo, address: u64) {
+    if !is_interrupt_controller(info, address) {
+        stream.ask_host(vcpu);
+    }
+    stream.ask_disk(vcpu);
 }
 
 /// Whether an access goes to the local APIC, which leaves no request behind.

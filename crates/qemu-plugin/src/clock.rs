@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use crate::api::{self, Counter};
 use crate::arguments::{Arguments, Boot};
 use crate::qemu::BigLock;
-use crate::{disk, host_files, mode, progress, qemu, turns};
+use crate::{mode, progress, qemu, turns, under_way};
 
 const PS_PER_NS: u64 = 1000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
@@ -212,11 +212,9 @@ unsafe extern "C" fn look_at_timers(vcpu: u32, _data: *mut c_void) {
 
 /// Let the vCPU, whose thread this is, run the timers that are due before its next block.
 pub fn run_due_timers(vcpu: usize) {
-    if (disk::held() > 0 || host_files::held() > 0) && !mode::tells() {
-        // Detail has ended while the drive was at work.
-        let lock = BigLock::take();
-        disk::answer_all(&lock);
-        host_files::answer_all(&lock);
+    if under_way::holds() && !mode::tells() {
+        // Detail has ended while devices were at work.
+        under_way::answer_all(&BigLock::take());
     }
     if qemu::next_timer_in_ns() == Some(0) {
         qemu::run_timers_soon(vcpu);

@@ -185,22 +185,23 @@ pub fn in_flight(lock: &BigLock) -> u64 {
     queues.iter_mut().map(|queue| queue.look(lock)).sum()
 }
 
-/// Hold the vCPU until QEMU has answered everything. The caller is the vCPU's thread and does not hold the big lock.
-pub fn wait() {
+/// Hold the vCPU until QEMU has answered everything. Returns the lock under which it has. The caller is the vCPU's thread
+/// and does not hold the big lock.
+pub fn wait() -> BigLock {
     loop {
         let lock = BigLock::take();
         if in_flight(&lock) == 0 || qemu::ends(&lock) {
-            return;
+            return lock;
         }
         drop(lock);
         std::thread::sleep(PAUSE);
     }
 }
 
-/// Takes back what QEMU has answered since the last call. Returns the numbers of these requests. The caller is the vCPU's
-/// thread and does not hold the big lock.
+/// Takes back what QEMU has answered since the last call, once it has answered everything. Returns the numbers of these
+/// requests. The caller is the vCPU's thread and does not hold the big lock.
 pub fn hold() -> Vec<u32> {
-    let _lock = BigLock::take();
+    let _lock = wait();
     let mut queues = QUEUES.lock().expect("nobody panics with it");
     let numbers = queues.iter_mut().flat_map(Queue::hold).collect();
     count_held(&queues);

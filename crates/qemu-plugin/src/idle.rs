@@ -17,7 +17,7 @@ use crate::arguments::Idle;
 use crate::mode::Mode;
 use crate::qemu::{self, BigLock, Cpu};
 use crate::stream::For;
-use crate::{clock, disk, host_files, mode, stop, stream, turns};
+use crate::{clock, host_files, mode, stop, stream, turns, under_way};
 
 static HALTED: Mutex<bool> = Mutex::new(false);
 static WAKE: Condvar = Condvar::new();
@@ -70,7 +70,7 @@ fn step() -> Option<Duration> {
     if mode::in_detail() {
         stream::with(|stream| stream.feed.settle(turns::speaker()));
     }
-    if is_asked() && answer_requests(&lock) {
+    if under_way::holds() && answer_requests(&lock) {
         return Some(Duration::ZERO);
     }
     if host_files::in_flight(&lock) > 0 {
@@ -80,7 +80,7 @@ fn step() -> Option<Duration> {
         return Some(LONG_PAUSE);
     }
     match qemu::next_timer_in_ns() {
-        next if is_asked() => rest(next.map_or(LONGEST_REST_PS, |ns| ns * 1000), &lock),
+        next if under_way::holds() => rest(next.map_or(LONGEST_REST_PS, |ns| ns * 1000), &lock),
         None => return Some(LONG_PAUSE),
         Some(0) => {}
         Some(ns) if PACE.load(Relaxed) => return pace(lock, ns),
@@ -90,17 +90,11 @@ fn step() -> Option<Duration> {
     Some(Duration::ZERO)
 }
 
-/// Whether the guest waits for an answer that simulated time decides on.
-fn is_asked() -> bool {
-    disk::held() > 0 || host_files::held() > 0
-}
-
 /// Answers requests that are done. Returns whether there were any.
 fn answer_requests(lock: &BigLock) -> bool {
     if !mode::tells() {
-        // Detail has ended while the drive was at work.
-        disk::answer_all(lock);
-        host_files::answer_all(lock);
+        // Detail has ended while devices were at work.
+        under_way::answer_all(lock);
         return true;
     }
     stream::with(|stream| stream.feed.answer(lock))

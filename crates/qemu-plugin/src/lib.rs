@@ -13,6 +13,7 @@
 //!   device.rs     QEMU's virtio devices and their queues
 //!   host_files.rs what the guest asks of the host's files, and when it is answered
 //!   disk.rs       a block device whose other end is here: what it is asked, and when it answers
+//!   under_way.rs  requests of both: when they are done where the model does not say
 //!   counters.rs   a program asks for the machine's counters: stand still until they are in its port
 //!   cpuid.rs      what CPUID says of caches, TLBs and cores
 //!   port.rs       what the guest has received in a serial port
@@ -168,7 +169,7 @@ fn vcpu_init(vcpu: u32) {
         qemu::share_blocks(vcpu as usize);
     }
     if vcpu == 0 {
-        if let Err(message) = accelerator::hook() {
+        if let Err(message) = accelerator::hook().and_then(|()| host_files::hook()) {
             end::give_up(&message);
         }
         idle::start();

@@ -400,7 +400,6 @@ impl Stream {
 
     /// The guest has stored to a device. The host serves what that asks for, while the guest's time stands still.
     pub fn ask_host(&mut self, vcpu: usize) {
-        host_files::wait();
         let asked = host_files::hold();
         if !asked.is_empty() && !mode::in_detail() {
             self.show_warmed();

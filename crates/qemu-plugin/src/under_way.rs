@@ -11,12 +11,31 @@
 //! Not modelled between windows: buses of channels, a full write buffer, programs, garbage collection.
 
 use crate::arguments::Drive;
-use crate::disk::{Asked, Direction};
+use crate::disk::{self, Asked, Direction};
+use crate::host_files;
+use crate::qemu::BigLock;
 
 const PS_PER_NS: u64 = 1000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 /// A die reads so much at once: `UNIT_BYTES` of the model's drive `[bytes]`.
 const PAGE_BYTES: u64 = 4096;
+
+/// Whether a device holds answers back.
+pub fn holds() -> bool {
+    disk::held() > 0 || host_files::held() > 0
+}
+
+/// Answer these requests.
+pub fn answer(numbers: &[u32], lock: &BigLock) {
+    disk::answer(numbers, lock);
+    host_files::answer(numbers, lock);
+}
+
+/// Answer all that is held.
+pub fn answer_all(lock: &BigLock) {
+    disk::answer_all(lock);
+    host_files::answer_all(lock);
+}
 
 /// Source of the word that a request is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -162,7 +162,7 @@ impl Uncore for Shared {
 
     fn requests_done(&self) -> (u64, Time) {
         let (by_drive, last) = self.drive.as_ref().map_or((0, Time::ZERO), Drive::done);
-        let (by_host, last_by_host) = self.host_files.done();
+        let (by_host, last_by_host) = self.host_files.done.count();
         (by_drive + by_host, last.max(last_by_host))
     }
 

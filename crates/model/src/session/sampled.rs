@@ -126,7 +126,8 @@ impl Sampled {
             Record::Page { .. } => self.copy(words, record.payload_records(), "the definition of a page").map(drop),
             Record::Block { block, .. } => self.enter(block),
             Record::Disk { .. } => self.ask_disk(words, record.payload_records()),
-            Record::File { .. } if self.progress.phase() == Phase::Warming => Ok(()),
+            // The waits keep their recorded length.
+            Record::File { .. } => Ok(()),
             Record::Rest { .. } => {
                 self.rests = true;
                 Ok(())

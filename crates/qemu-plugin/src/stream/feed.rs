@@ -16,13 +16,13 @@ use super::block::BlockData;
 use super::link::Link;
 use super::sync::{LAG, LAG_OF_SEVERAL, Syncs};
 use crate::arguments::Drive;
-use crate::disk::{self, Asked, Direction};
+use crate::disk::{Asked, Direction};
 use crate::mode::{self, Mode};
 use crate::pages::{News, Pages};
 use crate::qemu::{self, BigLock};
 use crate::registers::Registers;
 use crate::turns::{self, Turn, Turns};
-use crate::under_way::{Teller, UnderWay};
+use crate::under_way::{self, Teller, UnderWay};
 use crate::{clock, decoded, host_files, series};
 
 pub struct Feed {
@@ -97,8 +97,7 @@ impl Feed {
         // What was asked and answered before is no concern of this region.
         let lock = BigLock::take();
         host_files::in_flight(&lock);
-        disk::answer_all(&lock);
-        host_files::answer_all(&lock);
+        under_way::answer_all(&lock);
         drop(lock);
         let now_ps = clock::now_ps();
         mode::set(Mode::Detail);
@@ -373,8 +372,7 @@ impl Feed {
         self.answered = self.done;
         self.under_way.forget(&numbers);
         numbers.extend(self.under_way.take_done(clock::now_ps()));
-        disk::answer(&numbers, lock);
-        host_files::answer(&numbers, lock);
+        under_way::answer(&numbers, lock);
         true
     }
 

@@ -20,7 +20,7 @@ use crate::qemu::{self, Cpu};
 /// Greatest lead of a vCPU over the one most behind `[ps]`. If two wait for each other without PAUSE or a sleep, one
 /// waits so much too long. Of 10 us a barrier of two threads made 1.5 times the time of detail
 /// (tests/programs/crew.c).
-pub const SLICE_PS: u64 = 2_000_000;
+const SLICE_PS: u64 = 2_000_000;
 
 /// Bits of the vCPUs that wait for an interrupt, and of those that have got one since the running one's turn began.
 static ASLEEP: AtomicUsize = AtomicUsize::new(0);
@@ -138,11 +138,7 @@ impl Untimed {
     #[inline]
     pub fn execute(&mut self, vcpu: usize, instructions: u64, pauses: bool) {
         self.since_pause[vcpu] = if pauses { 0 } else { self.since_pause[vcpu] + instructions };
-        self.stand(vcpu, instructions * self.pace_ps[vcpu] + if pauses { PAUSE_PS } else { 0 });
-    }
-
-    /// A device has kept it so long.
-    pub fn stand(&mut self, vcpu: usize, ps: u64) {
+        let ps = instructions * self.pace_ps[vcpu] + if pauses { PAUSE_PS } else { 0 };
         self.at_ps[vcpu] += ps;
         self.furthest_ps = self.furthest_ps.max(self.at_ps[vcpu]);
         self.left_ps = self.left_ps.saturating_sub(ps);
