@@ -286,6 +286,11 @@ impl Consumer {
         self.done += 1;
     }
 
+    /// Until the next answer, a vCPU has slept for so long in all `[ps]`.
+    pub fn slept(&self, vcpu: Vcpu, ps: u64) {
+        self.ring.header().set_slept(vcpu, ps);
+    }
+
     /// Tell the producer that the answer needs what another vCPU does before.
     pub fn put_off(&self, reply: Reply, sequence: u64, behind: Behind) {
         let header = self.ring.header();

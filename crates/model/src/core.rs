@@ -246,6 +246,12 @@ impl Core {
         self.halted
     }
 
+    /// How long it was idle until `now`.
+    #[must_use]
+    pub fn idle(&self, now: Time) -> Time {
+        self.spent.idle + self.halted.map_or(Time::ZERO, |since| now.since(since))
+    }
+
     /// An interrupt ends a halt at `at`. Returns whether it ends the present halt; if not, it will end a later one.
     pub(crate) fn end_halt(&mut self, at: Time, now: Time) -> bool {
         let Some(since) = self.halted.take() else {

@@ -17,7 +17,7 @@ mod warming;
 
 use std::cell::UnsafeCell;
 
-use cxlab_access::{BlockId, Marker, Phase, REPEATED_LINE, Record};
+use cxlab_access::{BlockId, Marker, Phase, Record};
 
 use crate::arguments::Arguments;
 use crate::mode::{self, Mode};
@@ -350,10 +350,12 @@ impl Stream {
     /// only with a block.
     fn repeat_of_several(&mut self, vcpu: usize, instruction: u16, line: u64, store: bool) -> bool {
         let is_new = self.warming.repeats(instruction, line, store);
-        if is_new && mode::in_detail() {
-            self.warming.in_detail(vcpu, REPEATED_LINE, None);
-        } else if is_new {
-            self.warming.untimed(vcpu, REPEATED_LINE, None);
+        if is_new {
+            let in_detail = mode::in_detail();
+            self.warming.repeats_line(vcpu, in_detail);
+            if in_detail {
+                self.feed.repeats_line(vcpu);
+            }
         }
         is_new
     }

@@ -169,21 +169,22 @@ impl Turns {
         }
     }
 
-    /// A stretch of detail begins where the model has come to `now_ps`.
-    pub fn begin_stretch(&mut self, now_ps: u64) {
+    /// A stretch of detail begins where the model has come to `now_ps`, and each vCPU has slept for so long `[ps]`.
+    pub fn begin_stretch(&mut self, now_ps: u64, slept_ps: impl Fn(usize) -> u64) {
         for (vcpu, estimate) in self.estimates.iter_mut().enumerate() {
             // Sleep before the stretch is none of it.
             if is_halted(vcpu) {
                 estimate.stand_until(now_ps);
             }
-            estimate.begin_stretch(now_ps);
+            estimate.begin_stretch(now_ps, slept_ps(vcpu));
         }
     }
 
-    /// How long the instructions of each took in the stretch that ends where the model has come to `now_ps` `[ps]`.
-    pub fn end_stretch(&self, now_ps: u64) -> impl Iterator<Item = u64> {
+    /// How long the instructions of each took in a stretch `[ps]`. It ends where the model has come to `now_ps`, and each
+    /// vCPU has slept for so long by then `[ps]`.
+    pub fn end_stretch(&self, now_ps: u64, slept_ps: impl Fn(usize) -> u64) -> impl Iterator<Item = u64> {
         let each = self.estimates.iter().enumerate();
-        each.map(move |(vcpu, estimate)| estimate.end_stretch(now_ps, qemu::is_idle(vcpu)))
+        each.map(move |(vcpu, estimate)| estimate.end_stretch(now_ps, slept_ps(vcpu)))
     }
 
     fn others(&self, vcpu: usize) -> impl Iterator<Item = &Estimate> {
@@ -303,6 +304,13 @@ impl Turns {
         if pauses {
             self.contended_ps = self.contended_ps.max(self.estimates[vcpu].ps() + LATELY_PS);
         }
+        self.left = self.left.saturating_sub(instructions);
+    }
+
+    /// The block that it executes is longer by so many instructions.
+    #[inline]
+    pub fn lengthen(&mut self, vcpu: usize, instructions: u64) {
+        self.estimates[vcpu].lengthen(instructions);
         self.left = self.left.saturating_sub(instructions);
     }
 

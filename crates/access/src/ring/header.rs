@@ -7,7 +7,7 @@ use super::bell::Bell;
 use crate::record::Vcpu;
 
 /// "CXLRING" and the layout's version: a header of another version is refused.
-const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x0b");
+const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x0c");
 
 #[repr(C, align(64))]
 pub struct Aligned<T>(T);
@@ -129,6 +129,8 @@ pub struct Header {
     clock: Answer,
     /// numbers of requests that devices have done, the consumer's
     done: [AtomicU32; DONE],
+    /// how long each vCPU has slept until the last answer to `clock`, the consumer's `[ps]`; known of samples alone
+    slept_ps: [AtomicU64; Vcpu::MOST],
     /// the guest's virtual time as last published `[ps]`, for those who show progress
     pub virtual_ps: Aligned<AtomicU64>,
 }
@@ -155,6 +157,16 @@ impl Header {
 
     pub(super) fn set_done(&self, before: u64, number: u32) {
         self.done[before as usize % DONE].store(number, Release);
+    }
+
+    /// How long a vCPU has slept in all until all was committed last `[ps]`.
+    #[must_use]
+    pub fn slept_ps(&self, vcpu: Vcpu) -> u64 {
+        self.slept_ps[vcpu.index()].load(Acquire)
+    }
+
+    pub(super) fn set_slept(&self, vcpu: Vcpu, ps: u64) {
+        self.slept_ps[vcpu.index()].store(ps, Release);
     }
 
     #[must_use]

@@ -45,6 +45,8 @@ pub trait RecordSource {
     fn words_at_hand(&mut self) -> Result<Option<Words>, ModelError>;
     /// A device has done the request of this number: the next answer says so.
     fn request_done(&mut self, number: u32);
+    /// A vCPU was idle or waited for a device for so long in all: the next answer says so.
+    fn slept(&mut self, vcpu: Vcpu, ps: u64);
     fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError>;
     fn answer_clock(&mut self, sequence: u64, ps: u64) -> Result<(), ModelError>;
     /// The answer would need what another vCPU does before.

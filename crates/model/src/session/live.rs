@@ -83,6 +83,10 @@ impl RecordSource for Live {
         self.ring.done(number);
     }
 
+    fn slept(&mut self, vcpu: Vcpu, ps: u64) {
+        self.ring.slept(vcpu, ps);
+    }
+
     fn put_off(&mut self, reply: Reply, sequence: u64, behind: Behind) {
         self.ring.put_off(reply, sequence, behind);
     }

@@ -205,6 +205,10 @@ impl<S: RecordSource> RecordSource for Placed<S> {
         self.source.request_done(number);
     }
 
+    fn slept(&mut self, vcpu: Vcpu, ps: u64) {
+        self.source.slept(vcpu, ps);
+    }
+
     fn answer_sync(&mut self, vcpu: Vcpu, sequence: u64, ps: u64) -> Result<(), ModelError> {
         self.source.answer_sync(vcpu, sequence, ps)
     }

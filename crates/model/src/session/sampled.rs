@@ -299,6 +299,8 @@ impl RecordSource for Sampled {
 
     fn request_done(&mut self, _number: u32) {}
 
+    fn slept(&mut self, _vcpu: Vcpu, _ps: u64) {}
+
     fn put_off(&mut self, _reply: Reply, _sequence: u64, _behind: Behind) {}
 
     fn is_recorded_elsewhere(&self) -> bool {

@@ -52,10 +52,7 @@ impl Totals {
     #[must_use]
     pub fn of(machine: &Machine) -> Totals {
         let sum = |of: fn(&CoreStats) -> u64| machine.cores().iter().map(|core| of(&core.stats)).sum();
-        let idle = |core: &Core| {
-            let still = core.halted_since().map_or(Time::ZERO, |since| machine.now().since(since));
-            core.spent().idle + still
-        };
+        let idle = |core: &Core| core.idle(machine.now());
         let stack = |core: &Core| core.time_stack(machine.now());
         let (llc_hits, llc_misses) = machine.llc_hits_and_misses();
         Totals {

@@ -95,6 +95,11 @@ impl Link {
         self.producer.header().done(before)
     }
 
+    /// How long a vCPU has slept in all until the last answer `[ps]`.
+    pub fn slept_ps(&self, vcpu: usize) -> u64 {
+        self.producer.header().slept_ps(Vcpu::new(vcpu))
+    }
+
     /// Nothing more will come.
     pub fn end(&mut self, speaker: usize) {
         if self.peer.is_some() && !std::mem::replace(&mut self.ended, true) {

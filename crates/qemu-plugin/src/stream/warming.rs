@@ -14,7 +14,7 @@ use cxlab_access::{BlockId, Keep, LineFilter, Phase, Progress};
 use crate::arguments::{Arguments, WarmUp};
 use crate::turns::untimed::{self, Untimed};
 
-use super::axis::Axis;
+use super::axis::{Axis, LINE_PS, Part};
 
 /// Instructions between two looks at the timers; of several vCPUs, simulated time `[ps]`.
 const QUANTUM: u64 = 10_000;
@@ -69,8 +69,8 @@ pub struct Warming {
     /// of several vCPUs: a region has begun in detail, and what is known of its pace is learnt until then, by the
     /// model's time `[ps]`
     beginning_until_ps: Option<u64>,
-    /// of several vCPUs, work of each in this stretch of detail `[instructions]`
-    stretch: Vec<u64>,
+    /// of several vCPUs, work of each in this stretch of detail; how long it took is known at its end
+    stretch: Vec<Part>,
 }
 
 impl Warming {
@@ -92,7 +92,7 @@ impl Warming {
             detail_stood_ps: 0,
             detail_began_ps: 0,
             beginning_until_ps: None,
-            stretch: vec![0; arguments.vcpus],
+            stretch: vec![Part::default(); arguments.vcpus],
         }
     }
 
@@ -140,13 +140,23 @@ impl Warming {
     pub fn in_detail(&mut self, vcpu: usize, instructions: u64, paused: Option<BlockId>) {
         self.detailed += instructions;
         if self.several {
-            self.stretch[vcpu] += self.axis.execute(vcpu, instructions, paused);
+            self.stretch[vcpu].instructions += self.axis.execute(vcpu, instructions, paused);
         }
     }
 
     /// Whether an instruction of several vCPUs that may repeat touches another line than just before.
     pub fn repeats(&mut self, instruction: u16, line: u64, store: bool) -> bool {
         self.axis.repeats(instruction, line, store)
+    }
+
+    /// An instruction of one of several vCPUs touches the next line that it repeats.
+    pub fn repeats_line(&mut self, vcpu: usize, in_detail: bool) {
+        self.axis.touch_line();
+        if in_detail {
+            self.stretch[vcpu].lines += 1;
+        } else {
+            self.untimed.pass(vcpu, LINE_PS);
+        }
     }
 
     /// In detail, all are idle.
@@ -183,8 +193,9 @@ impl Warming {
     }
 
     /// A stretch of detail ends: its time without idle spans, and what each vCPU did in how long `[ps]`.
-    fn take_stretch(&mut self, model_ps: u64, busy_ps: impl Iterator<Item = u64>) -> (u64, Vec<(u64, u64)>) {
-        let stretch = self.stretch.iter_mut().map(std::mem::take).zip(busy_ps).collect();
+    fn take_stretch(&mut self, model_ps: u64, busy_ps: impl Iterator<Item = u64>) -> (u64, Vec<Part>) {
+        let parts = self.stretch.iter_mut().map(std::mem::take).zip(busy_ps);
+        let stretch = parts.map(|(part, ps)| Part { ps, ..part }).collect();
         ((model_ps - self.detail_began_ps).saturating_sub(self.detail_stood_ps), stretch)
     }
 
@@ -201,7 +212,7 @@ impl Warming {
     /// A region begins in detail where the model has come to `model_ps`.
     pub fn begin_beginning(&mut self, model_ps: u64) {
         self.beginning_until_ps = Some(model_ps + BEGINNING_PS);
-        self.stretch.fill(0);
+        self.stretch.fill(Part::default());
         self.end(model_ps);
     }
 

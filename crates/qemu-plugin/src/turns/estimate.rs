@@ -35,6 +35,8 @@ struct Place {
     spun: u64,
     /// time that passed without instructions: in a PAUSE, halted, or waiting for a device `[ps]`
     stood_ps: u64,
+    /// the part of it in PAUSEs `[ps]`
+    paused_ps: u64,
 }
 
 impl Place {
@@ -44,6 +46,7 @@ impl Place {
             instructions: self.instructions.saturating_sub(before.instructions),
             spun: self.spun.saturating_sub(before.spun),
             stood_ps: self.stood_ps.saturating_sub(before.stood_ps),
+            paused_ps: self.paused_ps.saturating_sub(before.paused_ps),
         }
     }
 
@@ -55,6 +58,16 @@ impl Place {
     fn is_past(self, other: Place) -> bool {
         self.instructions >= other.instructions && self.stood_ps >= other.stood_ps
     }
+}
+
+/// Beginning of a stretch of detail.
+#[derive(Clone, Copy, Default)]
+struct Stretch {
+    /// `[ps]`
+    at_ps: u64,
+    place: Place,
+    /// how long it had slept by then, as the model says `[ps]`
+    slept_ps: u64,
 }
 
 /// A vCPU's own time, as far as it is known.
@@ -87,8 +100,8 @@ pub struct Estimate {
     spin_pace_ps: u64,
     /// where its last PAUSE was `[instructions]`
     paused: Option<u64>,
-    /// where a stretch of detail began, and when `[ps]`
-    stretch: (u64, Place),
+    /// where a stretch of detail began
+    stretch: Stretch,
 }
 
 impl Estimate {
@@ -109,7 +122,7 @@ impl Estimate {
             pace_ps: FIRST_PACE_PS,
             spin_pace_ps: 0,
             paused: None,
-            stretch: (0, Place::default()),
+            stretch: Stretch::default(),
         }
     }
 
@@ -123,19 +136,18 @@ impl Estimate {
         self.pace_ps
     }
 
-    /// A stretch of detail begins where all have come to `now_ps`.
-    pub fn begin_stretch(&mut self, now_ps: u64) {
-        self.stretch = (now_ps, self.here);
+    /// A stretch of detail begins where all have come to `now_ps`, and this vCPU has slept for so long `[ps]`.
+    pub fn begin_stretch(&mut self, now_ps: u64, slept_ps: u64) {
+        self.stretch = Stretch { at_ps: now_ps, place: self.here, slept_ps };
     }
 
     /// How long the instructions of a stretch took that ends for all at `now_ps`, without halts, devices and loops that
-    /// wait `[ps]`. Where this vCPU alone has come to is an estimate, and wrong by up to several times a stretch where the
-    /// model answers late. So that is asked only of one that sleeps.
-    pub fn end_stretch(&self, now_ps: u64, sleeps: bool) -> u64 {
-        let (began_ps, began) = self.stretch;
-        let since = self.here.since(began);
-        let ends_ps = if sleeps { self.ps().min(now_ps) } else { now_ps };
-        ends_ps.saturating_sub(began_ps + since.stood_ps + since.spun * self.spin_pace_ps)
+    /// wait `[ps]`. The model says how long it slept. This vCPU's own place is an estimate. With a pace that was ten times
+    /// too slow, it seemed to work while it slept. So the next pace was too slow as well.
+    pub fn end_stretch(&self, now_ps: u64, slept_ps: u64) -> u64 {
+        let since = self.here.since(self.stretch.place);
+        let slept_ps = slept_ps.saturating_sub(self.stretch.slept_ps);
+        now_ps.saturating_sub(self.stretch.at_ps + slept_ps + since.paused_ps + since.spun * self.spin_pace_ps)
     }
 
     /// Whether this is the model's own word.
@@ -158,9 +170,16 @@ impl Estimate {
             self.here.spun += if since < SPIN { since } else { 0 };
             self.paused = Some(self.here.instructions);
             self.here.stood_ps += PAUSE_PS;
+            self.here.paused_ps += PAUSE_PS;
             // The model is told where the PAUSE ends.
             self.entered = self.here;
         }
+    }
+
+    /// Its last block is longer by so many instructions.
+    #[inline]
+    pub fn lengthen(&mut self, instructions: u64) {
+        self.here.instructions += instructions;
     }
 
     /// So many of these were not executed after all: no PAUSE is among them, because it reads no clock. What the model has
@@ -304,6 +323,21 @@ mod tests {
         assert_eq!((estimate.pace_ps(), estimate.ps()), (PACE_PS, ps));
         estimate.execute(1000, false);
         assert_eq!(estimate.ps(), ps + 1000 * PACE_PS);
+    }
+
+    #[test]
+    fn a_pace_that_is_too_slow_does_not_make_sleep_work() {
+        let mut estimate = worker();
+        let began_ps = estimate.ps();
+        estimate.begin_stretch(began_ps, 7_000_000);
+        // By its pace it is 20 us further when it halts. It took 3 us, and then slept until 22 us.
+        estimate.execute(10_000, false);
+        estimate.stand_until(began_ps + 22_000_000);
+        // Two PAUSEs far from each other: their own time is no work.
+        estimate.execute(1000, true);
+        estimate.execute(1000, true);
+        let now_ps = began_ps + 25_000_000;
+        assert_eq!(estimate.end_stretch(now_ps, 7_000_000 + 19_000_000), 6_000_000 - 2 * PAUSE_PS);
     }
 
     #[test]

@@ -138,7 +138,12 @@ impl Untimed {
     #[inline]
     pub fn execute(&mut self, vcpu: usize, instructions: u64, pauses: bool) {
         self.since_pause[vcpu] = if pauses { 0 } else { self.since_pause[vcpu] + instructions };
-        let ps = instructions * self.pace_ps[vcpu] + if pauses { PAUSE_PS } else { 0 };
+        self.pass(vcpu, instructions * self.pace_ps[vcpu] + if pauses { PAUSE_PS } else { 0 });
+    }
+
+    /// It goes on by so long.
+    #[inline]
+    pub fn pass(&mut self, vcpu: usize, ps: u64) {
         self.at_ps[vcpu] += ps;
         self.furthest_ps = self.furthest_ps.max(self.at_ps[vcpu]);
         self.left_ps = self.left_ps.saturating_sub(ps);

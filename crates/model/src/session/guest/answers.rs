@@ -22,6 +22,17 @@ impl Questions {
     }
 }
 
+/// Before an answer, say how long each vCPU has slept, if the run is sampled.
+fn tell_sleep(source: &mut impl RecordSource, machine: &Machine, is_sampled: bool) {
+    if !is_sampled {
+        return;
+    }
+    for (core, vcpu) in machine.cores().iter().zip((0..).map(Vcpu::new)) {
+        let slept = core.idle(machine.now()) + core.spent().io;
+        source.slept(vcpu, slept.as_ps());
+    }
+}
+
 impl<S: RecordSource> Guest<S> {
     /// Whether the guest waits for an answer: nothing comes before it is given.
     pub(super) fn waits(&self) -> bool {
@@ -65,6 +76,7 @@ impl<S: RecordSource> Guest<S> {
                     // One that was put off is asked for no more.
                     if sequence > self.syncs[index].answered {
                         self.syncs[index].answered = sequence;
+                        tell_sleep(&mut self.source, machine, self.windows.is_some());
                         self.source.answer_sync(Vcpu::new(index), sequence, ps)?;
                     }
                 }
@@ -76,6 +88,7 @@ impl<S: RecordSource> Guest<S> {
                         windows.all_idle(Time::from_ps(ps.saturating_sub(self.committed_ps)));
                     }
                     self.committed_ps = ps;
+                    tell_sleep(&mut self.source, machine, self.windows.is_some());
                     self.source.answer_clock(sequence, ps)?;
                 }
                 Some(Given::Sample { phase, position, keep }) => begins = Some((phase, position, keep)),
