@@ -132,20 +132,27 @@ def programs(folder: Path) -> dict[str, Callable[[], Subject]]:
     }
 
 
+def finished(summary: Path) -> RunResult | None:
+    """Summary of a run that has come to its end. A run that was stopped leaves one, too."""
+    if not summary.exists():
+        return None
+    found = msgspec.json.decode(summary.read_bytes(), type=RunResult)
+    return found if found.complete else None
+
+
 def run(folder: Path, name: str, subject: Subject, *options: str) -> RunResult | None:
     """One run, unless it is there: its summary. None: it failed, which says why in a file beside it."""
     out = folder / name
     summary = out.with_suffix(".json")
-    if not summary.exists():
-        asked = ["--cpus", str(subject.cpus), *subject.options, *options]
-        try:
-            guests.cxlab(
-                "run", "--out", out, "--overwrite", *asked, "--json", summary, "--", *subject.program
-            )
-        except InputError as failed:
-            out.with_suffix(".failed").write_text(str(failed))
-            return None
-    return msgspec.json.decode(summary.read_bytes(), type=RunResult)
+    if there := finished(summary):
+        return there
+    asked = ["--cpus", str(subject.cpus), *subject.options, *options]
+    try:
+        guests.cxlab("run", "--out", out, "--overwrite", *asked, "--json", summary, "--", *subject.program)
+    except InputError as failed:
+        out.with_suffix(".failed").write_text(str(failed))
+        return None
+    return finished(summary)
 
 
 @dataclass(frozen=True)

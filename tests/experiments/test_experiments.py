@@ -14,6 +14,7 @@ from cxlab import model
 from experiments import machines
 from experiments.command import command
 from experiments.experiment import Kind, all_experiments, find
+from experiments.studies.sampling_of_several import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [experiment.name for experiment in all_experiments()]
@@ -101,3 +102,13 @@ def test_an_executor_has_its_part_of_a_card_and_of_the_drives(tmp_path: Path) ->
         # Two PM983, each behind four lanes of PCIe 3.0 as its data sheet has it, for fifty executors.
         assert part.drive is not None
         assert part.drive.link_bytes_s == pytest.approx(2 * 3.2e9 / 50)
+
+
+def test_a_run_that_was_stopped_is_made_anew(tmp_path: Path) -> None:
+    """Its summary says how far it came. Once it was taken for the whole run, and judged samples."""
+    summary = json.loads((ROOT / "tests/golden/expected/chase-on-asic.json").read_bytes())
+    file = tmp_path / "run.json"
+    assert finished(file) is None
+    for complete in (True, False):
+        file.write_text(json.dumps({**summary, "complete": complete}))
+        assert (finished(file) is not None) == complete
