@@ -124,12 +124,10 @@ def programs_that_miss(folder: Path) -> dict[str, Program]:
 
 def record(folder: Path, name: str, program: Program) -> tuple[Path, RunResult]:
     """The trace of a run in full detail, and its summary."""
-    trace, summary = folder / f"{name}.trace", folder / f"{name}.json"
-    out = folder / f"out-{name}"
-    if not trace.exists():
-        paths = ("--out", out, "--record", trace, "--json", summary)
-        guests.cxlab("run", *paths, *program.options, "--", *program.arguments)
-    return trace, msgspec.json.decode(summary.read_bytes(), type=RunResult)
+    trace = folder / f"{name}.trace"
+    options: list[str | Path] = ["--record", trace, *program.options]
+    _, ran = guests.run_once(folder, f"out-{name}", options, program.arguments)
+    return trace, ran
 
 
 def sampled(folder: Path, trace: Path, sample: str, seed: int) -> RunResult:

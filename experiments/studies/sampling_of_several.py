@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, variance
 
-import msgspec
 from cxlab.border import RunResult
 from cxlab.error import InputError
 
@@ -132,27 +131,15 @@ def programs(folder: Path) -> dict[str, Callable[[], Subject]]:
     }
 
 
-def finished(summary: Path) -> RunResult | None:
-    """Summary of a run that has come to its end. A run that was stopped leaves one, too."""
-    if not summary.exists():
-        return None
-    found = msgspec.json.decode(summary.read_bytes(), type=RunResult)
-    return found if found.complete else None
-
-
 def run(folder: Path, name: str, subject: Subject, *options: str) -> RunResult | None:
-    """One run, unless it is there: its summary. None: it failed, which says why in a file beside it."""
-    out = folder / name
-    summary = out.with_suffix(".json")
-    if there := finished(summary):
-        return there
+    """One run, unless it is there. None: it failed, which says why in a file beside it."""
     asked = ["--cpus", str(subject.cpus), *subject.options, *options]
     try:
-        guests.cxlab("run", "--out", out, "--overwrite", *asked, "--json", summary, "--", *subject.program)
+        _, ran = guests.run_once(folder, name, asked, subject.program)
     except InputError as failed:
-        out.with_suffix(".failed").write_text(str(failed))
+        (folder / f"{name}.failed").write_text(str(failed))
         return None
-    return finished(summary)
+    return ran
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cxlab import model
+from cxlab.error import Code, InputError
 
-from experiments import machines
+from experiments import guests, machines
 from experiments.command import command
 from experiments.experiment import Kind, all_experiments, find
-from experiments.studies.sampling_of_several import finished
+from experiments.studies.sampling_of_several import Subject, run
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [experiment.name for experiment in all_experiments()]
@@ -104,11 +105,22 @@ def test_an_executor_has_its_part_of_a_card_and_of_the_drives(tmp_path: Path) ->
         assert part.drive.link_bytes_s == pytest.approx(2 * 3.2e9 / 50)
 
 
-def test_a_run_that_was_stopped_is_made_anew(tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its summary says how far it came. Once it was taken for the whole run, and judged samples."""
     summary = json.loads((ROOT / "tests/golden/expected/chase-on-asic.json").read_bytes())
-    file = tmp_path / "run.json"
-    assert finished(file) is None
-    for complete in (True, False):
-        file.write_text(json.dumps({**summary, "complete": complete}))
-        assert (finished(file) is not None) == complete
+    file = tmp_path / "full" / "summary.json"
+    file.parent.mkdir()
+    made: list[bool] = []
+
+    def cxlab(*_arguments: str | Path) -> str:
+        complete = len(made) > 0
+        made.append(complete)
+        file.write_text(json.dumps({**summary, "complete": complete, "host_seconds": {"detail": 1.0}}))
+        if not complete:
+            raise InputError(Code.EXPERIMENT, "cxlab run", "exit status 130", "a run that ends with status 0")
+        return ""
+
+    monkeypatch.setattr(guests, "cxlab", cxlab)
+    results = [run(tmp_path, "full", Subject(2, ["true"], [])) for _ in range(3)]
+    assert [ran is not None and ran.complete for ran in results] == [False, True, True]
+    assert made == [False, True]

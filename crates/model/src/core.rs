@@ -240,12 +240,6 @@ impl Core {
         self.stack.clear();
     }
 
-    /// When the core began to wait for an interrupt; `None` if it does not wait.
-    #[must_use]
-    pub fn halted_since(&self) -> Option<Time> {
-        self.halted
-    }
-
     /// How long it was idle until `now`.
     #[must_use]
     pub fn idle(&self, now: Time) -> Time {

@@ -172,10 +172,6 @@ impl Turns {
     /// A stretch of detail begins where the model has come to `now_ps`, and each vCPU has slept for so long `[ps]`.
     pub fn begin_stretch(&mut self, now_ps: u64, slept_ps: impl Fn(usize) -> u64) {
         for (vcpu, estimate) in self.estimates.iter_mut().enumerate() {
-            // Sleep before the stretch is none of it.
-            if is_halted(vcpu) {
-                estimate.stand_until(now_ps);
-            }
             estimate.begin_stretch(now_ps, slept_ps(vcpu));
         }
     }

@@ -129,7 +129,7 @@ pub struct Header {
     clock: Answer,
     /// numbers of requests that devices have done, the consumer's
     done: [AtomicU32; DONE],
-    /// how long each vCPU has slept until the last answer to `clock`, the consumer's `[ps]`; known of samples alone
+    /// how long each vCPU has slept in all until the last answer, the consumer's `[ps]`; known of samples alone
     slept_ps: [AtomicU64; Vcpu::MOST],
     /// the guest's virtual time as last published `[ps]`, for those who show progress
     pub virtual_ps: Aligned<AtomicU64>,
@@ -159,7 +159,7 @@ impl Header {
         self.done[before as usize % DONE].store(number, Release);
     }
 
-    /// How long a vCPU has slept in all until all was committed last `[ps]`.
+    /// How long a vCPU has slept in all until the last answer `[ps]`.
     #[must_use]
     pub fn slept_ps(&self, vcpu: Vcpu) -> u64 {
         self.slept_ps[vcpu.index()].load(Acquire)

@@ -19,7 +19,8 @@ impl<I: Iterator<Item = Words>> RecordSource for Made<I> {
     }
 
     fn request_done(&mut self, _number: u32) {}
-    fn slept(&mut self, _: cxlab_access::Vcpu, _: u64) {}
+
+    fn slept(&mut self, _vcpu: Vcpu, _ps: u64) {}
 
     fn answer_sync(&mut self, _vcpu: Vcpu, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
         Ok(())

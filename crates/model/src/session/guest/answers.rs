@@ -22,11 +22,8 @@ impl Questions {
     }
 }
 
-/// Before an answer, say how long each vCPU has slept, if the run is sampled.
-fn tell_sleep(source: &mut impl RecordSource, machine: &Machine, is_sampled: bool) {
-    if !is_sampled {
-        return;
-    }
+/// Says how long each vCPU has slept, before the answer of a sampled run: its windows set the pace of what lies between.
+fn tell_sleep(source: &mut impl RecordSource, machine: &Machine) {
     for (core, vcpu) in machine.cores().iter().zip((0..).map(Vcpu::new)) {
         let slept = core.idle(machine.now()) + core.spent().io;
         source.slept(vcpu, slept.as_ps());
@@ -64,7 +61,7 @@ impl<S: RecordSource> Guest<S> {
     }
 
     pub(super) fn tell(&mut self, machine: &mut Machine) -> Result<(), ModelError> {
-        let mut begins = None;
+        let (mut begins, is_sampled) = (None, self.is_sampled());
         for number in machine.take_requests_done() {
             self.source.request_done(number);
         }
@@ -76,7 +73,9 @@ impl<S: RecordSource> Guest<S> {
                     // One that was put off is asked for no more.
                     if sequence > self.syncs[index].answered {
                         self.syncs[index].answered = sequence;
-                        tell_sleep(&mut self.source, machine, self.windows.is_some());
+                        if is_sampled {
+                            tell_sleep(&mut self.source, machine);
+                        }
                         self.source.answer_sync(Vcpu::new(index), sequence, ps)?;
                     }
                 }
@@ -88,7 +87,9 @@ impl<S: RecordSource> Guest<S> {
                         windows.all_idle(Time::from_ps(ps.saturating_sub(self.committed_ps)));
                     }
                     self.committed_ps = ps;
-                    tell_sleep(&mut self.source, machine, self.windows.is_some());
+                    if is_sampled {
+                        tell_sleep(&mut self.source, machine);
+                    }
                     self.source.answer_clock(sequence, ps)?;
                 }
                 Some(Given::Sample { phase, position, keep }) => begins = Some((phase, position, keep)),
