@@ -44,7 +44,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "credits event server slots statistic",
     ),
     "crates/access": (
-        "marker page phase words",
+        "marker mixed words",
+        "page phase",
         "record sampling",
         "ring trace",
     ),

@@ -3,13 +3,14 @@
 ::
 
     programs, each recorded once in full detail   -->   the trace sampled with 20 seeds
-    a seed draws where the first window is              interval of a figure covers the full run's?
+    a seed draws where each window is                   interval of a figure covers the full run's?
 
 Three programs have their memory in DRAM: qsort, triad and Debian's sort. Five have it in CXL memory: Debian's
 gzip, awk, perl and gcc, and Python, which fills a dictionary. Nothing of sampling was chosen with these five.
 Short programs have 36 to 48 windows, and Python has 193. Of these, the start in detail was chosen with qsort.
 The five load few lines from CXL memory, because the LLC holds their data. So four of them, and xz, run with
-one slice of LLC, too: more lines tell of the mean latency.
+one slice of LLC, too: more lines tell of the mean latency. Five others were chosen because they load much:
+tsort, shuf, awk with many keys, Python with JSON and with SQLite.
 
 An interval of 95 % is to cover in 19 of 20 draws; 18 is what chance allows of them. Figures are all that full
 detail has more than a hundred events of; counts of instructions are known and not told by windows. A sample
@@ -35,7 +36,7 @@ from experiments.experiment import Asked, Report, real
 from experiments.report import Cell, Column, Table
 
 SUBJECT = real(
-    "qsort and triad of the tests; sort, gzip, xz, awk, perl, gcc and Python of Debian; on Linux in the guest"
+    "qsort and triad of the tests; sort, gzip, xz, awk, perl, gcc, tsort, shuf and Python of Debian; on Linux"
 )
 SAMPLE = "detail=3k,warm=12k,every=100k"
 SAMPLE_OF_SHORT = "detail=5k,warm=15k,every=300k"
@@ -79,6 +80,15 @@ FILLS_A_DICTIONARY = (
     "held = {{number * 7919 % 100003: str(number) for number in range({count})}}; print(len(held))"
 )
 
+JOINS_A_TABLE = """import sqlite3
+tables = sqlite3.connect(':memory:')
+tables.execute('create table t(k integer primary key, v text)')
+tables.executemany('insert into t values(?, ?)', ((n * 7919 % 100003, str(n)) for n in range(14000)))
+print(tables.execute('select sum(length(b.v)) from t a join t b on b.k = a.k * 31 % 100003').fetchone())"""
+READS_JSON = """import json
+held = [{'key': n * 7919 % 100003, 'name': str(n * 31 % 977)} for n in range(14000)]
+print(len(json.loads(json.dumps(held))))"""
+
 
 def programs(folder: Path) -> dict[str, Program]:
     """Build and name the programs: compute with branches, streams, and six real ones."""
@@ -120,6 +130,25 @@ def programs_that_miss(folder: Path) -> dict[str, Program]:
     text = guests.text_file(folder, 15_000, "packed")
     chosen["xz"] = Program(("sh", "-c", f"xz -1 -T1 -c {text} | wc -c"))
     return {f"one-slice-{name}": replace(program, options=options) for name, program in chosen.items()}
+
+
+def programs_that_load_much(folder: Path) -> dict[str, Program]:
+    """Build and name programs of a slice that read ten thousand lines of CXL memory or more."""
+    edges, keys = folder / "edges", folder / "keys"
+    edges.write_text(
+        "".join(f"{n * 7919 % 100003} {(n + 1 + n * 31 % 97) * 7919 % 100003}\n" for n in range(1, 40_000))
+    )
+    keys.write_text("".join(f"{n * 7919 % 1000003} {n * 31 % 977}\n" for n in range(50_000)))
+    random, many = guests.text_file(folder, 40_000, "random"), guests.text_file(folder, 300_000, "many")
+    chosen = {
+        "tsort": ("sh", "-c", f"tsort {edges} | wc -l"),
+        "shuf": ("sh", "-c", f"shuf --random-source={random} {many} | wc -l"),
+        "awk": ("awk", ADDS_UP, str(keys)),
+        "json": ("python3", "-S", "-c", READS_JSON),
+        "sqlite": ("python3", "-S", "-c", JOINS_A_TABLE),
+    }
+    options = (*IN_CXL, *ONE_SLICE)
+    return {f"loads-{name}": Program(arguments, options) for name, arguments in chosen.items()}
 
 
 def record(folder: Path, name: str, program: Program) -> tuple[Path, RunResult]:
@@ -245,10 +274,10 @@ def judged(folder: Path, name: str, program: Program, seeds: int) -> Judged:
 
 
 def measure(asked: Asked) -> Report:
-    """A table each of long programs, of short ones and of those that miss; quick: the first of each alone."""
+    """A table each of long, short, missing and loading programs; quick: the first of each alone."""
     seeds = QUICK_SEEDS if asked.quick else SEEDS
     tables, notes = [], []
-    for make in (programs, short_programs, programs_that_miss):
+    for make in (programs, short_programs, programs_that_miss, programs_that_load_much):
         all_of = make(asked.folder)
         chosen = dict(list(all_of.items())[: 1 if asked.quick else None])
         results = {name: judged(asked.folder, name, program, seeds) for name, program in chosen.items()}

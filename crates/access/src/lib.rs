@@ -10,6 +10,7 @@
 //! not model anything, and it knows neither QEMU nor the model.
 
 mod marker;
+mod mixed;
 mod page;
 mod phase;
 pub mod record;
@@ -21,7 +22,7 @@ mod words;
 
 pub use marker::Marker;
 pub use page::{Forget, Mapping, Page, PageId, PageSize};
-pub use phase::{Keep, Phase};
+pub use phase::{Draw, Keep, Phase};
 pub use record::{BlockId, Record, Segment, Vcpu};
 pub use ring::{Consumer, Peer, PeerGone, Producer, Ring};
 pub use sampling::{BEGINNING, LineFilter, Progress, REPEATED_LINE, Schedule};

@@ -236,7 +236,7 @@ impl Record {
             Record::Settle { sequence } => [kind::SETTLE, sequence],
             Record::Mark { marker } => [kind::MARK | u64::from(marker.id()) << 8, 0],
             Record::Sample { phase, position, keep, idle_ps } => {
-                [kind::SAMPLE | (phase as u64 + 1) << 8 | (keep as u64) << 12 | position << 16, idle_ps]
+                [kind::SAMPLE | (phase as u64 + 1) << 8 | keep.encode() << 12 | position << 16, idle_ps]
             }
             Record::End => [kind::END, 0],
             Record::Cut { instruction } => [kind::CUT | u64::from(instruction) << 8, 0],
@@ -286,7 +286,7 @@ impl Record {
             kind::MARK => Record::Mark { marker: Marker::from_id((first >> 8) as u16)? },
             kind::SAMPLE => {
                 let phase = *Phase::ALL.get(((first >> 8) as usize & 0xf).checked_sub(1)?)?;
-                let keep = *Keep::EACH.get((first >> 12) as usize & 0xf)?;
+                let keep = Keep::decode(first >> 12 & ((1 << Keep::BITS) - 1))?;
                 Record::Sample { phase, position: first >> 16, keep, idle_ps: second }
             }
             kind::END => Record::End,

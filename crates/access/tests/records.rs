@@ -7,8 +7,8 @@ use std::time::Duration;
 use cxlab_access::record::{MemoryAccess, RECORD_BYTES};
 use cxlab_access::ring::{Reply, Ring, Told};
 use cxlab_access::{
-    BlockId, Consumer, Forget, Keep, Mapping, Marker, Page, PageId, PageSize, Peer, Phase, Producer, Record, Segment,
-    Vcpu,
+    BlockId, Consumer, Draw, Forget, Keep, Mapping, Marker, Page, PageId, PageSize, Peer, Phase, Producer, Record,
+    Segment, Vcpu,
 };
 use proptest::prelude::*;
 
@@ -61,7 +61,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         (
             prop_oneof![Just(Phase::Warming), Just(Phase::Detailed), Just(Phase::Measured)],
             0..1u64 << 42,
-            prop_oneof![Just(Keep::All), Just(Keep::Even), Just(Keep::Odd)],
+            prop_oneof![Just(Keep::All), any::<u64>().prop_map(|number| Keep::OneOfEachPair(Draw::of(number)))],
             any::<u64>()
         )
             .prop_map(|(phase, position, keep, idle_ps)| Record::Sample { phase, position, keep, idle_ps }),

@@ -202,7 +202,7 @@ impl Arguments {
             vcpus,
             skew_ps,
             // Periods of several vCPUs follow what windows have measured.
-            sample: sample.map(|schedule| if vcpus > 1 { schedule.drawing() } else { schedule.after(BEGINNING) }),
+            sample: sample.map(|schedule| if vcpus > 1 { schedule } else { schedule.after(BEGINNING) }),
             warm_up,
             counters,
             bounds,

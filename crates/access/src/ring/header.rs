@@ -7,7 +7,7 @@ use super::bell::Bell;
 use crate::record::Vcpu;
 
 /// "CXLRING" and the layout's version: a header of another version is refused.
-const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x0c");
+const MAGIC: u64 = u64::from_le_bytes(*b"CXLRING\x0d");
 
 #[repr(C, align(64))]
 pub struct Aligned<T>(T);

@@ -20,8 +20,6 @@ pub struct Progress {
     phase: Phase,
     /// where the phase ends `[instructions]`
     ends: u64,
-    /// windows that have begun and are kept
-    windows: u64,
     /// which windows are kept, where that has not been told yet
     keep: Keep,
 }
@@ -30,17 +28,7 @@ impl Progress {
     #[must_use]
     pub fn new(schedule: Schedule) -> Progress {
         let (phase, left) = schedule.at(0);
-        let windows = u64::from(phase == Phase::Measured);
-        Progress {
-            schedule,
-            position: 0,
-            repeated: [None; 2],
-            loaded: None,
-            phase,
-            ends: left,
-            windows,
-            keep: Keep::All,
-        }
+        Progress { schedule, position: 0, repeated: [None; 2], loaded: None, phase, ends: left, keep: Keep::All }
     }
 
     /// Returns which of the windows so far are kept, once.
@@ -94,15 +82,10 @@ impl Progress {
 
     #[cold]
     fn next(&mut self) -> Option<Phase> {
-        let (mut phase, mut left) = self.schedule.at(self.position);
-        if phase == Phase::Measured && self.schedule.most == Some(self.windows) {
-            self.keep = self.schedule.thin();
-            self.windows /= 2;
-            (phase, left) = self.schedule.at(self.position);
-        }
+        self.keep = self.schedule.thin(self.position);
+        let (phase, left) = self.schedule.at(self.position);
         self.ends = self.position + left;
         let begins = phase == Phase::Measured;
-        self.windows += u64::from(begins);
         let differs = std::mem::replace(&mut self.phase, phase) != phase;
         // Windows may lie one behind the other.
         (differs || begins || self.keep != Keep::All).then_some(phase)
@@ -147,17 +130,16 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_that_thins_has_half_of_its_windows_or_all_at_equal_distances() {
+    fn a_schedule_that_thins_has_half_of_its_windows_or_all_and_one_in_each_period() {
         for seed in 0..20 {
             for length in [1000, 3000, 10_000, 77_000, 300_000] {
                 let windows = windows(Progress::new(Schedule::thinning(10, 30, 64, seed).unwrap()), length);
-                assert!((31..=64).contains(&windows.len()), "{length}: {}", windows.len());
-                let every = windows[1].0 - windows[0].0;
-                assert!(windows.iter().all(|(begin, end)| end - begin == 10));
-                assert!(windows.windows(2).all(|pair| pair[1].0 - pair[0].0 == every));
-                assert!(windows[0].0 < every, "the first lies in the first period");
-                // 64 windows of 10 are 640; each doubling of that is a doubling of the distance.
-                assert_eq!(every, 10 * length.div_ceil(640).next_power_of_two(), "{length}");
+                // 64 windows of 10 are 640; each doubling of that is a doubling of the period.
+                let every = 10 * length.div_ceil(640).next_power_of_two();
+                let periods = length / every;
+                assert!((32..=64).contains(&periods) && windows.len().abs_diff(periods as usize) <= 1, "{length}");
+                assert!(windows.iter().all(|(begin, end)| end - begin == 10 && begin % 10 == 0));
+                assert!(windows.iter().enumerate().all(|(period, (begin, _))| begin / every == period as u64));
             }
         }
     }
@@ -171,7 +153,7 @@ mod tests {
 
     #[test]
     fn seeds_choose_which_windows_are_kept() {
-        let first = |seed| windows(Progress::new(Schedule::thinning(10, 30, 64, seed).unwrap()), 40_960)[0].0;
+        let first = |seed| windows(Progress::new(Schedule::thinning(10, 30, 64, seed).unwrap()), 40_000)[0].0;
         let mean = (0..400).map(first).sum::<u64>() as f64 / 400.0;
         // One of 64 places of the first period of 640, each as likely: 315, and 640 / sqrt(12 x 400) = 9 of deviation.
         assert!((mean - 315.0).abs() < 40.0, "{mean}");

@@ -9,8 +9,8 @@
 //! the time in which all are idle together. Every other wait is a part of the windows' time.
 //!
 //! Any figure is a function of the windows' sums; leaving out one window at a time tells how much it varies
-//! (`intervals.rs`). Source: W. Cochran, Sampling Techniques, 3rd ed., ch. 6 (ratio estimates) and 8 (systematic samples).
-//! Not modelled: a program in step with the windows' period is not noticed.
+//! (`intervals.rs`). Source: W. Cochran, Sampling Techniques, 3rd ed., ch. 5A (one unit in each
+//! stratum) and 6 (ratio estimates). Not modelled: that neighbouring windows are alike, which makes intervals wider than need be.
 
 use cxlab_access::{Keep, Phase};
 use cxlab_kernel::Time;

@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 
 use cxlab_access::record::MemoryAccess;
 use cxlab_access::trace::Entry;
-use cxlab_access::{BlockId, Forget, Keep, Mapping, Marker, Page, PageId, PageSize, Phase, Record, Segment, Vcpu};
+use cxlab_access::{
+    BlockId, Draw, Forget, Keep, Mapping, Marker, Page, PageId, PageSize, Phase, Record, Segment, Vcpu,
+};
 use proptest::prelude::*;
 
 /// Which stream.
@@ -200,7 +202,7 @@ impl Writer {
         let phases =
             [Phase::Warming, Phase::Detailed, Phase::Measured, Phase::Detailed, Phase::Warming, Phase::Detailed];
         for (phase, position) in phases.into_iter().zip(1..) {
-            let keep = if position % 3 == 0 { Keep::Odd } else { Keep::All };
+            let keep = if position % 3 == 0 { Keep::OneOfEachPair(Draw::of(position)) } else { Keep::All };
             self.tell(Record::Sample { phase, position: position * 100, keep, idle_ps: 0 });
             if phase == Phase::Warming {
                 self.block(0);

@@ -46,7 +46,7 @@ class Sample:
     warm: int
     #: None: `most` says how many there are
     every: int | None
-    #: draws where the first window is
+    #: draws where each window is
     seed: int
     #: None: `every` says how far apart they are
     most: int | None = None
@@ -133,7 +133,7 @@ SAMPLE: Option[str | None] = Option(
 )
 SEED: Option[int] = Option(
     "--sample-seed",
-    "Number that decides where the first window of --sample lies.  Example: 7",
+    "Number that decides where the windows of --sample lie.  Example: 7",
     {"type": click.IntRange(min=0, max=2**63 - 1), "default": 0, "show_default": True, "metavar": "N"},
 )
 WARM_UP: Option[bool] = Option(
