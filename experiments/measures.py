@@ -70,6 +70,16 @@ class Euler(Struct, frozen=True, forbid_unknown_fields=True):
     cells_per_second: Seeds
 
 
+class SocialNetwork(Struct, frozen=True, forbid_unknown_fields=True):
+    """Measures of social-network: requests a second, the stores' memory [MiB], latency of a request [us]."""
+
+    throughput: Seeds
+    stores: Seeds
+    latency_mean: Seeds
+    latency_p50: Seeds
+    latency_p99: Seeds
+
+
 class FioPageCache(Struct, frozen=True, forbid_unknown_fields=True):
     """Measures of fio-page-cache: latency of a read [us], share of reads that the page cache answers [%]."""
 
@@ -105,6 +115,7 @@ ROCKSDB_YCSB = Program("rocksdb-ycsb", RocksdbYcsb)
 EMBEDDING = Program("embedding", Embedding)
 LLAMA_DECODE = Program("llama-decode", LlamaDecode)
 EULER = Program("euler", Euler)
+SOCIAL_NETWORK = Program("social-network", SocialNetwork)
 FIO_PAGE_CACHE = Program("fio-page-cache", FioPageCache)
 DUCKDB_TPCH = Program("duckdb-tpch", ByName)
 DUCKDB_TPCH_DRIVE = Program("duckdb-tpch-drive", DuckdbTpchDrive)

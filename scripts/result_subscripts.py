@@ -136,6 +136,11 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "workloads/llama-decode/model.py": OF_A_SIZE,
     "workloads/redis-ycsb/data.py": OF_A_SIZE,
+    "workloads/social-network/data.py": OF_A_SIZE,
+    "workloads/social-network/logic.py": {
+        "form": "a form of HTTP that a client sends",
+        "query": "the query of an address that a client asks for",
+    },
     "workloads/rocksdb-ycsb/data.py": OF_A_SIZE,
 }
 

@@ -10,28 +10,21 @@
  * Each connection has one request under way, as a thread of YCSB has. RATE is of all connections together
  * [requests/s]; 0: each sends its next request at once. As in YCSB, a latency is from sending to the answer.
  * Source: B. Cooper et al., Benchmarking Cloud Serving Systems with YCSB, SoCC 2010, and YCSB's core. */
+#include "connections.h"
 #include "cxlab/marker.h"
 #include "generators.h"
 #include "store.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/tcp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MOST_CONNECTIONS 64
 /* A scan answers with 100 names, a read with one record. */
 #define ANSWER_BYTES 16384
 /* Requests of the load that are under way. */
 #define LOADING 32
-#define SECOND 1000000000L
 
 enum operation { READ, UPDATE, INSERT, SCAN, READ_MODIFY_WRITE };
 
@@ -67,38 +60,7 @@ static char letters[FIELD_BYTES + 4096];
 static uint64_t first_insert, next_insert;
 static bool *inserted;
 
-static void fail(const char *form, ...) {
-    va_list values;
-    va_start(values, form);
-    fputs("ycsb: ", stderr);
-    vfprintf(stderr, form, values);
-    fputc('\n', stderr);
-    exit(1);
-}
-
-static long now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * SECOND + time.tv_nsec;
-}
-
 static const char *random_letters(void) { return letters + next_below(&choices, 4096 - FIELDS); }
-
-static int connect_to(int port) {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    for (int tries = 0; tries < 200; tries++) {
-        int made = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
-        if (connect(made, (struct sockaddr *)&to, sizeof to) == 0) {
-            setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-            return made;
-        }
-        close(made);
-        usleep(50000);
-    }
-    fail("no server listens on port %d", port);
-    return -1;
-}
 
 static void send_request(struct connection *connection, const struct request *request) {
     for (size_t sent = 0; sent < request->length;) {
@@ -233,20 +195,6 @@ static void completed(struct connection *connection) {
         key_added(&keys);
 }
 
-/* Waits for answers, until `until` at most; 0: for as long as there are none. */
-static int wait_for(int poll, struct epoll_event *events, long until) {
-    struct timespec left = {0, 0};
-    if (until > 0) {
-        long time = until - now();
-        if (time > 0)
-            left = (struct timespec){time / SECOND, time % SECOND};
-    }
-    long found = syscall(SYS_epoll_pwait2, poll, events, MOST_CONNECTIONS, until > 0 ? &left : NULL, NULL, 0);
-    if (found < 0)
-        fail("epoll_pwait2: %s", strerror(errno));
-    return (int)found;
-}
-
 /* `requests` operations, each connection one at a time; their latencies [ns]. */
 static void run(uint64_t requests, double rate, int poll, long *latencies) {
     long started = now(), period = rate > 0 ? (long)(count_of_connections / rate * SECOND) : 0;
@@ -280,34 +228,6 @@ static void run(uint64_t requests, double rate, int poll, long *latencies) {
             connection->idle = true;
         }
     }
-}
-
-static int by_size(const void *left, const void *right) {
-    long one = *(const long *)left, other = *(const long *)right;
-    return (one > other) - (one < other);
-}
-
-/* Nearest rank: the least latency that `percent` of all do not exceed [us]. */
-static double percentile(const long *sorted, uint64_t count, double percent) {
-    uint64_t rank = (uint64_t)ceil(percent / 100 * (double)count);
-    return (double)sorted[(rank > 0 ? rank : 1) - 1] / 1e3;
-}
-
-static void report(long *latencies, uint64_t count, double seconds) {
-    double sum = 0;
-    for (uint64_t place = 0; place < count; place++)
-        sum += (double)latencies[place];
-    qsort(latencies, count, sizeof *latencies, by_size);
-    printf("measure throughput %.9g\n", (double)count / seconds);
-    printf("measure latency_mean %.9g\n", sum / (double)count / 1e3);
-    printf("measure latency_p50 %.9g\n", percentile(latencies, count, 50));
-    printf("measure latency_p99 %.9g\n", percentile(latencies, count, 99));
-}
-
-/* The client's own memory is local, whatever placement the server has. */
-static void leave_placement(void) {
-    if (syscall(SYS_set_mempolicy, 0, NULL, 0) != 0)
-        fail("set_mempolicy: %s", strerror(errno));
 }
 
 static struct law law_named(const char *name, char workload) {
