@@ -135,6 +135,8 @@ ALLOWED: dict[str, dict[str, str]] = {
         ),
     },
     "workloads/llama-decode/model.py": OF_A_SIZE,
+    "workloads/postgresql-tpch/data.py": OF_A_SIZE,
+    "workloads/postgresql-tpch/streams.py": {"os.environ": ENVIRONMENT},
     "workloads/redis-ycsb/data.py": OF_A_SIZE,
     "workloads/social-network/data.py": OF_A_SIZE,
     "workloads/social-network/logic.py": {

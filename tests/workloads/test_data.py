@@ -55,6 +55,9 @@ for wrong in (
     [("FRANCE", 100.0), right[1]],
 ):
     assert not answers.is_answer(wrong, wanted), wrong
+# Query 17 at scale factor 0.01: one row, whose cell is none.
+assert answers.is_answer([(None,)], "avg_yearly\\n\\n")
+assert not answers.is_answer([], "avg_yearly\\n\\n") and not answers.is_answer([(1.0,)], "avg_yearly\\n\\n")
 """
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -183,14 +183,22 @@ def test_a_parameter_can_say_whether_caches_are_warm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "said"),
+    ("key", "said"),
     [
-        ('sample = "often"', "auto, or detail=1M,warm=2M,every=100M"),
-        ('sample = "auto"\ncpus = 2', "cpus = 1, or no sample"),
+        ('sample = "often"', "sample: .*auto, or detail=1M,warm=2M,every=100M"),
+        # Windows of several processors are times, those of one instructions.
+        ('sample_of_several = "auto"', "sample_of_several: .*detail=50us,warm=100us,every=5ms"),
     ],
 )
-def test_a_sample_is_one_that_the_option_takes(tmp_path: Path, keys: str, said: str) -> None:
+def test_a_sample_is_one_that_the_option_takes(tmp_path: Path, key: str, said: str) -> None:
     file = own(tmp_path) / "workload.toml"
-    file.write_text(file.read_text().replace('script = "run.sh"', f'script = "run.sh"\n{keys}'))
+    file.write_text(file.read_text().replace('script = "run.sh"', f'script = "run.sh"\n{key}'))
     with pytest.raises(InputError, match=said):
         description.load(tmp_path)
+
+
+def test_the_sample_is_that_of_as_many_processors() -> None:
+    workload = description.load(WORKLOADS / "postgresql-tpch")
+    one, four = (workload.sample(workload.values("tiny", [f"streams={count}"])) for count in (1, 4))
+    assert (one, four) == (workload.document.sample, workload.document.sample_of_several)
+    assert one is not None and four is not None and one != four

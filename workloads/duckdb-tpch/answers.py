@@ -17,18 +17,21 @@ SUM, AVERAGE = 100.0, 0.01
 
 def is_equal(found: Any, wanted: str) -> bool:
     """Whether a cell is the published one."""
+    if wanted in ("", "NULL"):
+        return found is None
     if isinstance(found, float | Decimal | int):
         number = float(wanted)
         return (
             abs(float(found) - number) <= max(AVERAGE * abs(number), 0.01)
             and abs(float(found) - number) <= SUM
         )
-    return str(found) == wanted or (found is None and wanted in ("", "NULL"))
+    return str(found) == wanted
 
 
 def is_answer(rows: list[tuple[Any, ...]], wanted: str) -> bool:
     """Whether all rows are the published ones."""
-    lines = list(csv.reader(io.StringIO(wanted), delimiter="|"))[1:]
+    # A line with nothing in it is a row whose one cell is none.
+    lines = [line or [""] for line in csv.reader(io.StringIO(wanted), delimiter="|")][1:]
     return len(rows) == len(lines) and all(
         len(row) == len(line) and all(map(is_equal, row, line)) for row, line in zip(rows, lines, strict=True)
     )

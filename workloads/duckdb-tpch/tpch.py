@@ -61,6 +61,11 @@ def opened(folder: Path, **settings: Any) -> duckdb.DuckDBPyConnection:
     return _with_extension(str(folder / FILE), read_only=(folder / FILE).exists(), **settings)
 
 
+def empty() -> duckdb.DuckDBPyConnection:
+    """A database in memory without tables, with the extension."""
+    return _with_extension(":memory:", read_only=False)
+
+
 def copied(folder: Path, **settings: Any) -> duckdb.DuckDBPyConnection:
     """A copy of a folder's database in memory, with the extension."""
     connection = _with_extension(":memory:", read_only=False, **settings)

@@ -249,7 +249,7 @@ def _given(workload: Workload, chosen: dict[str, Value], values: dict[str, Any])
     decided[processors.CPUS.key] = workload.cpus(chosen)
     decided[detail_options.DETAIL.key] = detail_options.MARKER
     decided[sampling.WARM_UP.key] = workload.warm_up(chosen)
-    decided[sampling.SAMPLE.key] = workload.document.sample
+    decided[sampling.SAMPLE.key] = workload.sample(chosen)
     return Given({**decided, **values})
 
 

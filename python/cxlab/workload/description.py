@@ -69,8 +69,10 @@ class Document(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     cpus: int | str = 1
     #: keep caches warm up to the marker, or the parameter that says so (0 or 1)
     warm_up: bool | str = False
-    #: windows that a run times, as ``--sample`` takes them; None: every instruction is timed
+    #: windows that a run on one processor times, as ``--sample`` takes them; None: every instruction is timed
     sample: str | None = None
+    #: the same for a run on several processors, whose windows lie in simulated time
+    sample_of_several: str | None = None
     #: C files of the program $WORKLOAD_BUILD/program
     sources: list[str] = []
     flags: list[str] = []
@@ -112,6 +114,10 @@ class Workload:
         """Processors of the guest."""
         cpus = self.document.cpus
         return cpus if isinstance(cpus, int) else int(values[cpus])
+
+    def sample(self, values: Mapping[str, Value]) -> str | None:
+        """Windows that a run times; None: every instruction is timed."""
+        return self.document.sample if self.cpus(values) == 1 else self.document.sample_of_several
 
     def warm_up(self, values: Mapping[str, Value]) -> bool:
         """Whether caches are kept warm up to the marker."""
@@ -193,14 +199,17 @@ def _faults_of_disk(size: str, data: str | None) -> list[tuple[str, str, str]]:
     return []
 
 
-def _faults_of_sample(text: str | None, cpus: int | str) -> list[tuple[str, str, str]]:
-    if text is not None and cpus != 1:
-        return [("sample", f"{text} with cpus = {cpus}", "cpus = 1, or no sample")]
-    try:
-        sampling.parse(text, 0)
-    except BadRequest as fault:
-        return [("sample", str(fault), f"{sampling.AUTO}, or {sampling.EXAMPLE}")]
-    return []
+def _faults_of_samples(document: Document) -> list[tuple[str, str, str]]:
+    faults = []
+    for key, text, cpus, valid in (
+        ("sample", document.sample, 1, f"{sampling.AUTO}, or {sampling.EXAMPLE}"),
+        ("sample_of_several", document.sample_of_several, 2, sampling.EXAMPLE_OF_SEVERAL),
+    ):
+        try:
+            sampling.parse(text, 0, cpus)
+        except BadRequest as fault:
+            faults.append((key, str(fault), valid))
+    return faults
 
 
 def _faults(workload: Workload) -> list[tuple[str, str, str]]:
@@ -233,7 +242,7 @@ def _faults(workload: Workload) -> list[tuple[str, str, str]]:
         faults.append(("cpus", str(document.cpus), "1 or more"))
     if document.disk is not None:
         faults += _faults_of_disk(document.disk, document.data)
-    faults += _faults_of_sample(document.sample, document.cpus)
+    faults += _faults_of_samples(document)
     keys: set[str] | None = None
     for name, size in document.sizes.items():
         keys = set(size.values) if keys is None else keys

@@ -1,0 +1,101 @@
+"""Run streams of TPC-H's queries side by side: `streams.py SCALE QUERIES STREAMS MEMORY WORK SEED`.
+
+Each stream is a session of its own, on a processor of its own. It runs each query once, in an order that the
+seed draws. The server's buffers have MEMORY, each sort or hash table of a query WORK [MB].
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import cluster
+import drive
+import tpch
+from answers import are_published
+
+
+class Stream(threading.Thread):
+    """A session that runs its queries one after the other."""
+
+    def __init__(
+        self, sockets: Path, texts: Mapping[int, str], numbers: Sequence[int], processor: int
+    ) -> None:
+        """Connect; the session's process is on a processor."""
+        super().__init__()
+        self._texts, self._numbers = texts, numbers
+        self._connection = cluster.connected(sockets)
+        os.sched_setaffinity(self._connection.info.backend_pid, {processor})
+        self.seconds: list[float] = []
+        self.answers: dict[int, list[tuple[Any, ...]]] = {}
+
+    def run(self) -> None:
+        """Ask and fetch."""
+        cursor = self._connection.cursor()
+        for number in self._numbers:
+            begun = time.perf_counter()
+            cursor.execute(self._texts[number])
+            self.answers[number] = cursor.fetchall()
+            self.seconds.append(time.perf_counter() - begun)
+
+
+def main() -> int:
+    """Serve, measure and check."""
+    thousandths, queries, streams, memory, work, seed = sys.argv[1:]
+    folder = Path(os.environ["WORKLOAD_DISK"]) / "cluster"
+    cluster.given_to_owner(folder)
+    folder.chmod(0o700)
+    sockets = Path(tempfile.mkdtemp())
+    sockets.chmod(0o777)
+    settings = {"shared_buffers": f"{memory}MB", "work_mem": f"{work}MB"}
+    # The server's user cannot reach what is in root's home.
+    uncached = shutil.copy(Path(os.environ["WORKLOAD_BUILD"]) / "program", sockets)
+    environment = {**os.environ, "LD_PRELOAD": str(uncached)}
+    command = cluster.server(folder, sockets, **settings)
+    with subprocess.Popen(command, user=cluster.owner(), cwd=sockets, env=environment) as server:
+        try:
+            cluster.wait(sockets, server)
+            orders = [
+                tpch.stream(queries, f"{int(seed) * int(streams) + place}") for place in range(int(streams))
+            ]
+            return measure(sockets, int(thousandths) / 1000, orders)
+        finally:
+            server.terminate()
+
+
+def measure(sockets: Path, scale: float, orders: Sequence[Sequence[int]]) -> int:
+    """Run a stream for each order of queries: 0, or 1 if an answer is wrong."""
+    reference = tpch.empty()
+    texts = dict(reference.execute("SELECT query_nr, query FROM tpch_queries()").fetchall())
+    running = [Stream(sockets, texts, order, place) for place, order in enumerate(orders)]
+    region = ctypes.CDLL(f"{os.environ['WORKLOAD_BUILD']}/program")
+    before, begun = drive.traffic(), time.perf_counter()
+    region.begin()
+    for stream in running:
+        stream.start()
+    for stream in running:
+        stream.join()
+    region.end()
+    took, done = time.perf_counter() - begun, drive.traffic().since(before)
+    if any(len(stream.seconds) != len(orders[0]) for stream in running):
+        return 1
+    if not all(are_published(reference, scale, stream.answers) for stream in running):
+        return 1
+    print("measure elapsed", took * 1e3)
+    tpch.print_times([seconds for stream in running for seconds in stream.seconds])
+    print("measure read", done.read / 1e6)
+    print("measure requests", done.reads)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
