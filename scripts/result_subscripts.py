@@ -138,12 +138,12 @@ ALLOWED: dict[str, dict[str, str]] = {
     "workloads/postgresql-tpch/data.py": OF_A_SIZE,
     "workloads/postgresql-tpch/streams.py": {"os.environ": ENVIRONMENT},
     "workloads/redis-ycsb/data.py": OF_A_SIZE,
+    "workloads/rocksdb-ycsb/data.py": OF_A_SIZE,
     "workloads/social-network/data.py": OF_A_SIZE,
     "workloads/social-network/logic.py": {
         "form": "a form of HTTP that a client sends",
         "query": "the query of an address that a client asks for",
     },
-    "workloads/rocksdb-ycsb/data.py": OF_A_SIZE,
 }
 
 

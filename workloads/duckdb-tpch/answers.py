@@ -18,7 +18,7 @@ SUM, AVERAGE = 100.0, 0.01
 def is_equal(found: Any, wanted: str) -> bool:
     """Whether a cell is the published one."""
     if wanted in ("", "NULL"):
-        return found is None
+        return found is None or found == wanted
     if isinstance(found, float | Decimal | int):
         number = float(wanted)
         return (
