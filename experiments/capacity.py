@@ -22,7 +22,6 @@ from experiments.experiment import Asked, Report
 from experiments.measures import DUCKDB_TPCH_DRIVE, DuckdbTpchDrive
 from experiments.report import Figures
 
-SUBJECT = workloads.subject(DUCKDB_TPCH_DRIVE)
 MACHINE = "9754-cz120"
 #: The paper's scale factor, its CXL memory [GB], its drive [MB/s] and its cores.
 SCALE, CXL, DRIVE, CORES = 3000, 1024, 8000, 128

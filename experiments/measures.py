@@ -99,6 +99,17 @@ class DuckdbTpchDrive(Struct, frozen=True, forbid_unknown_fields=True):
     footprint: Seeds
 
 
+class PostgresqlTpch(Struct, frozen=True, forbid_unknown_fields=True):
+    """Measures of postgresql-tpch: times [ms], what the drive read and what memory held [MB]."""
+
+    elapsed: Seeds
+    total: Seeds
+    geometric_mean: Seeds
+    read: Seeds
+    requests: Seeds
+    held: Seeds
+
+
 class DuckdbTpchSpilled(Struct, frozen=True, forbid_unknown_fields=True):
     """Measures of duckdb-tpch-spilled: times [ms], memory and traffic of the drive [MB], pages [%]."""
 
@@ -120,6 +131,7 @@ FIO_PAGE_CACHE = Program("fio-page-cache", FioPageCache)
 DUCKDB_TPCH = Program("duckdb-tpch", ByName)
 DUCKDB_TPCH_DRIVE = Program("duckdb-tpch-drive", DuckdbTpchDrive)
 DUCKDB_TPCH_SPILLED = Program("duckdb-tpch-spilled", DuckdbTpchSpilled)
+POSTGRESQL_TPCH = Program("postgresql-tpch", PostgresqlTpch)
 LIBLINEAR_SVM = Program("liblinear-svm", ByName)
 MEMO_LATENCY = Program("memo-latency", ByName)
 MEMO_LOADED_LATENCY = Program("memo-loaded-latency", ByName)

@@ -1,20 +1,23 @@
 """Micron and AMD (Petrucci et al.), figure 6: TPC-H on one drive, with and without CXL memory.
 
-One stream with 64 GB modules and one NVMe drive, whose bandwidth limits it: `experiments/capacity.py` says
-what stands for the testbed. Eight streams gain 500 % in the text; DuckDB has too little memory for them.
+One stream is DuckDB's, several are PostgreSQL's, with and without CXL memory. What stands for the testbed is
+told in `experiments/capacity.py` and `experiments/streams.py`. The drive's bandwidth limits either.
 """
 
 from __future__ import annotations
 
-from experiments import capacity
+from experiments import streams, workloads
 from experiments.capacity import Testbed
 from experiments.experiment import Asked, Report
+from experiments.measures import DUCKDB_TPCH_DRIVE, POSTGRESQL_TPCH
 
-SUBJECT = capacity.SUBJECT
+SUBJECT = workloads.subject(DUCKDB_TPCH_DRIVE, POSTGRESQL_TPCH)
 MAKES = ("micron/fig6",)
 TESTBED = Testbed(MAKES[0], ddr=768, drives=1, speed=70.0)
 
 
 def measure(asked: Asked) -> Report:
-    """One stream, with DDR alone and with CXL memory too."""
-    return TESTBED.measure(asked)
+    """One stream and eight, with DDR alone and with CXL memory too."""
+    bed = streams.Bed(asked, TESTBED.drives)
+    rows = streams.with_cxl(bed, TESTBED.ddr, 8, speed=500.0)
+    return bed.report(MAKES[0], rows, beside=TESTBED.measure(asked))

@@ -1,20 +1,25 @@
 """Micron and AMD (Petrucci et al.), figure 7: TPC-H on eight drives, 64 GB modules.
 
-One stream, with and without CXL memory: `experiments/capacity.py` says what stands for the testbed. The
-text has numbers for eight and twenty streams, too; DuckDB has too little memory for them.
+One stream is DuckDB's, several are PostgreSQL's, with and without CXL memory. What stands for the testbed is
+told in `experiments/capacity.py` and `experiments/streams.py`.
 """
 
 from __future__ import annotations
 
-from experiments import capacity
+from experiments import streams, workloads
 from experiments.capacity import Testbed
 from experiments.experiment import Asked, Report
+from experiments.measures import DUCKDB_TPCH_DRIVE, POSTGRESQL_TPCH
 
-SUBJECT = capacity.SUBJECT
+SUBJECT = workloads.subject(DUCKDB_TPCH_DRIVE, POSTGRESQL_TPCH)
 MAKES = ("micron/fig7",)
 TESTBED = Testbed(MAKES[0], ddr=768, drives=8, speed=23.0, transactions=-44.0, footprint=42.0)
 
 
 def measure(asked: Asked) -> Report:
-    """One stream, with DDR alone and with CXL memory too."""
-    return TESTBED.measure(asked)
+    """One stream, eight and twenty, with DDR alone and with CXL memory too; quick: no twenty."""
+    bed = streams.Bed(asked, TESTBED.drives)
+    rows = streams.with_cxl(bed, TESTBED.ddr, 8, speed=96.0, transactions=-88.0)
+    if not asked.quick:
+        rows += streams.with_cxl(bed, TESTBED.ddr, 20, speed=222.0, transactions=-89.0)
+    return bed.report(MAKES[0], rows, beside=TESTBED.measure(asked))

@@ -199,6 +199,6 @@ def test_a_sample_is_one_that_the_option_takes(tmp_path: Path, key: str, said: s
 
 def test_the_sample_is_that_of_as_many_processors() -> None:
     workload = description.load(WORKLOADS / "postgresql-tpch")
-    one, four = (workload.sample(workload.values("tiny", [f"streams={count}"])) for count in (1, 4))
+    one, four = (workload.sample(workload.values("tiny", [f"processors={count}"])) for count in (1, 4))
     assert (one, four) == (workload.document.sample, workload.document.sample_of_several)
     assert one is not None and four is not None and one != four

@@ -21,7 +21,7 @@ OPTIONS = {
     "llama-decode": ["--with", "threads=2"],
     # The test of spilled data runs another query.
     "duckdb-tpch-drive": ["--with", "queries=6"],
-    "postgresql-tpch": ["--with", "queries=14"],
+    "postgresql-tpch": ["--with", "queries=14", "--with", "streams=2"],
     # The answers to all six queries are checked on the host, in test_data.py.
     "duckdb-tpch": ["--with", "queries=1,6"],
 }

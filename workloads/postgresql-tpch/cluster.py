@@ -16,6 +16,8 @@ PROGRAMS = Path("/usr/lib/postgresql/15/bin")
 #: PostgreSQL does not run as root. This user comes with Debian's package.
 USER = "postgres"
 DATABASE = "postgres"
+#: Of tables and indexes [B].
+PAGE = 8192
 #: No network, no copies for a crash, no work in the background; a session is one process.
 SETTINGS: Mapping[str, str] = {
     "listen_addresses": "",
@@ -70,6 +72,14 @@ def wait(sockets: Path, process: subprocess.Popen[bytes]) -> None:
         if done.returncode == 0:
             return
     raise SystemExit(f"postgres ended with status {process.returncode}")
+
+
+def held(sockets: Path) -> int:
+    """Pages of tables and indexes in the server's memory [B]; the cluster has the extension for it."""
+    cursor = connected(sockets).cursor()
+    cursor.execute("SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NOT NULL")
+    [pages] = cursor.fetchone()
+    return PAGE * int(pages)
 
 
 def connected(sockets: Path) -> Any:

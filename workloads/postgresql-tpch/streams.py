@@ -1,7 +1,11 @@
-"""Run streams of TPC-H's queries side by side: `streams.py SCALE QUERIES STREAMS MEMORY WORK SEED`.
+"""Run streams of TPC-H's queries side by side.
 
-Each stream is a session of its own, on a processor of its own. It runs each query once, in an order that the
-seed draws. The server's buffers have MEMORY, each sort or hash table of a query WORK [MB].
+::
+
+    streams.py SCALE QUERIES STREAMS PROCESSORS MEMORY WORK SEED
+
+Each stream is a session of its own, and streams are dealt to the processors. It runs each query once, in an
+order that the seed draws. The server has MEMORY, of which each stream wants WORK [kB].
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from typing import Any
 
 import cluster
 import drive
+import memory
 import tpch
 from answers import are_published
 
@@ -50,33 +55,33 @@ class Stream(threading.Thread):
 
 def main() -> int:
     """Serve, measure and check."""
-    thousandths, queries, streams, memory, work, seed = sys.argv[1:]
+    thousandths, queries, *numbers = sys.argv[1:]
+    streams, processors, kilobytes, work, seed = map(int, numbers)
+    division = memory.divide(kilobytes, streams, work)
     folder = Path(os.environ["WORKLOAD_DISK"]) / "cluster"
     cluster.given_to_owner(folder)
     folder.chmod(0o700)
     sockets = Path(tempfile.mkdtemp())
     sockets.chmod(0o777)
-    settings = {"shared_buffers": f"{memory}MB", "work_mem": f"{work}MB"}
+    settings = {"shared_buffers": f"{division.tables}kB", "work_mem": f"{division.work}kB"}
     # The server's user cannot reach what is in root's home.
-    uncached = shutil.copy(Path(os.environ["WORKLOAD_BUILD"]) / "program", sockets)
-    environment = {**os.environ, "LD_PRELOAD": str(uncached)}
+    direct = shutil.copy(Path(os.environ["WORKLOAD_BUILD"]) / "program", sockets)
+    environment = {**os.environ, "LD_PRELOAD": str(direct)}
     command = cluster.server(folder, sockets, **settings)
     with subprocess.Popen(command, user=cluster.owner(), cwd=sockets, env=environment) as server:
         try:
             cluster.wait(sockets, server)
-            orders = [
-                tpch.stream(queries, f"{int(seed) * int(streams) + place}") for place in range(int(streams))
-            ]
-            return measure(sockets, int(thousandths) / 1000, orders)
+            orders = [tpch.stream(queries, f"{seed * streams + place}") for place in range(streams)]
+            return measure(sockets, int(thousandths) / 1000, orders, processors)
         finally:
             server.terminate()
 
 
-def measure(sockets: Path, scale: float, orders: Sequence[Sequence[int]]) -> int:
+def measure(sockets: Path, scale: float, orders: Sequence[Sequence[int]], processors: int) -> int:
     """Run a stream for each order of queries: 0, or 1 if an answer is wrong."""
     reference = tpch.empty()
     texts = dict(reference.execute("SELECT query_nr, query FROM tpch_queries()").fetchall())
-    running = [Stream(sockets, texts, order, place) for place, order in enumerate(orders)]
+    running = [Stream(sockets, texts, order, place % processors) for place, order in enumerate(orders)]
     region = ctypes.CDLL(f"{os.environ['WORKLOAD_BUILD']}/program")
     before, begun = drive.traffic(), time.perf_counter()
     region.begin()
@@ -94,6 +99,7 @@ def measure(sockets: Path, scale: float, orders: Sequence[Sequence[int]]) -> int
     tpch.print_times([seconds for stream in running for seconds in stream.seconds])
     print("measure read", done.read / 1e6)
     print("measure requests", done.reads)
+    print("measure held", cluster.held(sockets) / 1e6)
     return 0
 
 
