@@ -5,8 +5,8 @@
     paper   a stream with all the memory it takes: 1,090 GB   =   tables 996   +   work 94
     here    the same stream's tables (measured)     <──────────────── 996
 
-PostgreSQL stands for SQL Server, and `workloads/postgresql-tpch/memory.py` for its pool. All streams share one
-processor, as they share the paper's 128 cores. It has a core's share of the drives' bandwidth. Pages are
+PostgreSQL stands for SQL Server, and `workloads/postgresql-tpch/memory.py` for its pool. All streams share
+one processor, as they share the paper's 128 cores. It has a core's share of the drives' bandwidth. Pages are
 spread over both memories by their capacity.
 
 One of PostgreSQL's streams runs first, with ample memory. What it then has of the tables stands for what
