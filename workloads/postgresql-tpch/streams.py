@@ -63,7 +63,12 @@ def main() -> int:
     folder.chmod(0o700)
     sockets = Path(tempfile.mkdtemp())
     sockets.chmod(0o777)
-    settings = {"shared_buffers": f"{division.tables}kB", "work_mem": f"{division.work}kB"}
+    # The planner must know that nothing else caches, or it looks rows up that it would have to read.
+    settings = {
+        "shared_buffers": f"{division.tables}kB",
+        "effective_cache_size": f"{division.tables}kB",
+        "work_mem": f"{division.work}kB",
+    }
     # The server's user cannot reach what is in root's home.
     direct = shutil.copy(Path(os.environ["WORKLOAD_BUILD"]) / "program", sockets)
     environment = {**os.environ, "LD_PRELOAD": str(direct)}
