@@ -25,7 +25,7 @@ from cxlab import figure
 from cxlab.asked_machine import AskedMachine
 
 from experiments import capacity, workloads
-from experiments.experiment import Asked, Report
+from experiments.experiment import Asked, Report, Shown
 from experiments.measures import POSTGRESQL_TPCH, PostgresqlTpch
 from experiments.report import RATIO, Figures, Row
 
@@ -97,7 +97,8 @@ class Bed:
     notes: list[str] = field(default_factory=list)
 
     def run(self, server: Server, streams: int) -> Measured:
-        """Run so many streams on a server, and note what they did."""
+        """Run so many streams on a server, in a subset half as many, and note what they did."""
+        streams = streams // 2 if self.asked.quick else streams
         memory, work = (round(gigabytes * self._kilobytes) for gigabytes in (server.capacity, WORK))
         values = {"streams": streams, "memory": memory, "work": work}
         seconds = [one.simulated_s for one in self._runs.models(server.placement, **values)]
@@ -109,9 +110,10 @@ class Bed:
         """The rows and what each run did, beside what another program has of the same figure."""
         number = figure_id.removeprefix("micron/fig")
         table = Figures(f"Micron, figure {number}: several streams of TPC-H (PostgreSQL)", rows, figure_id)
-        tables = [table] if beside is None else [*beside.tables, table]
         notes = [*self.notes, workloads.QUICK_NOTE] if self.asked.quick else self.notes
-        notes = notes if beside is None else [*beside.notes, *self.notes]
+        tables: list[Shown] = [table]
+        if beside is not None:
+            tables, notes = [*beside.tables, table], [*beside.notes, *notes]
         pairs = [pair for one in tables if isinstance(one, Figures) for pair in one.pairs()]
         draw = partial(figure.bars, title="Streams of TPC-H", y="change [%]", pairs=pairs)
         return Report(tables, notes, draw)
@@ -134,10 +136,13 @@ def over(what: str, paper: float | None, new: Measured, old: Measured) -> Row:
     return workloads.row(what, paper, new.rate, old.rate)
 
 
-def in_order(what: str, new: Measured, old: Measured, rank: str, place: int) -> Row:
-    """Streams a second over those of another run, where the paper's words give the order only."""
-    ratio = mean(new.rate) / mean(old.rate)
-    return Row(what, None, ratio, RATIO, rank=rank, place=place)
+def in_order(memory: str, fastest_first: Sequence[Measured]) -> list[Row]:
+    """Streams a second over those of the last run, where the paper's words give the order only."""
+    base = mean(fastest_first[-1].rate)
+    return [
+        Row(f"{memory}, {one.streams} streams", None, mean(one.rate) / base, RATIO, rank=memory, place=place)
+        for place, one in enumerate(fastest_first, start=1)
+    ]
 
 
 def with_cxl(bed: Bed, ddr: int, streams: int, speed: float, transactions: float | None = None) -> list[Row]:
