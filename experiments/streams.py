@@ -54,7 +54,7 @@ class Server:
 
     @property
     def capacity(self) -> int:
-        """Of both memories [GB]."""
+        """Add both memories [GB]."""
         return self.ddr + (capacity.CXL if self.cxl else 0)
 
     @property
@@ -80,7 +80,7 @@ class Measured:
         return [self.streams / seconds for seconds in self.seconds]
 
     def note(self, server: Server) -> str:
-        """What the streams did."""
+        """Say what the streams did."""
         return (
             f"{self.streams} streams, {server.name}: {1e3 * mean(self.seconds):.0f} ms; "
             f"{mean(self.measures.read):.0f} MB read in {mean(self.measures.requests):.0f} requests; "
@@ -126,7 +126,7 @@ class Bed:
 
     @cached_property
     def _kilobytes(self) -> float:
-        """What stands for a gigabyte of the paper [kB]."""
+        """A gigabyte of the paper as it is here [kB]."""
         ample = self._runs.measure(workloads.bound("dram"), streams=1, memory=AMPLE, work=AMPLE_WORK)
         return 1e3 * mean(ample.held) / TABLES
 
@@ -146,7 +146,7 @@ def in_order(memory: str, fastest_first: Sequence[Measured]) -> list[Row]:
 
 
 def with_cxl(bed: Bed, ddr: int, streams: int, speed: float, transactions: float | None = None) -> list[Row]:
-    """What CXL memory beside the modules changes: speed and the drives' transactions [%]."""
+    """Changes by CXL memory beside the modules: speed and the drives' transactions [%]."""
     alone, both = (bed.run(Server(ddr, cxl), streams) for cxl in (False, True))
     rows = [over(f"speed, {streams} streams", speed, both, alone)]
     if transactions is not None:
