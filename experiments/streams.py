@@ -38,6 +38,8 @@ TABLES = OF_ONE - WORK
 #: Memory in which a stream finds all that it wants, and its work [kB].
 AMPLE, AMPLE_WORK = 64_000, 2_000
 SIZE = "streams"
+#: A subset's row stands beside the paper's number for twice as many streams.
+HALF_NOTE = "half as many streams as the paper's, on each side"
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Bed:
         """The rows and what each run did, beside what another program has of the same figure."""
         number = figure_id.removeprefix("micron/fig")
         table = Figures(f"Micron, figure {number}: several streams of TPC-H (PostgreSQL)", rows, figure_id)
-        notes = [*self.notes, workloads.QUICK_NOTE] if self.asked.quick else self.notes
+        notes = [*self.notes, HALF_NOTE, workloads.QUICK_NOTE] if self.asked.quick else self.notes
         tables: list[Shown] = [table]
         if beside is not None:
             tables, notes = [*beside.tables, table], [*beside.notes, *notes]
