@@ -25,6 +25,8 @@ from experiments.report import Figures
 MACHINE = "9754-cz120"
 #: The paper's scale factor, its CXL memory [GB], its drive [MB/s] and its cores.
 SCALE, CXL, DRIVE, CORES = 3000, 1024, 8000, 128
+#: Capacity that a weight of 1 stands for [GB].
+UNIT = 128
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Testbed:
 
     def measure(self, asked: Asked) -> Report:
         """Speed, transactions of the drive and footprint; quick: some queries over small tables."""
-        machine, placements = self._machine(), self._placements()
-        runs = workloads.Runs(asked, DUCKDB_TPCH_DRIVE, machine)
+        placements = self._placements()
+        runs = workloads.Runs(asked, DUCKDB_TPCH_DRIVE, with_drives(self.drives))
         ddr, both = (runs.measure(options, memory=memory) for options, memory in placements.values())
         ran = {name: runs.models(options, memory=memory) for name, (options, memory) in placements.items()}
         # The sample's estimate: the guest's clock goes on at the pace of the last window, up to a tenth off.
@@ -61,15 +63,20 @@ class Testbed:
         draw = partial(figure.bars, title="TPC-H, one stream", y="over DDR alone [%]", pairs=table.pairs())
         return Report([table], notes, draw)
 
-    def _machine(self) -> AskedMachine:
-        """The testbed's, with a core's share of the drives' bandwidth."""
-        return AskedMachine(MACHINE, (f"drive.link={self.drives * DRIVE / CORES:g} MB/s",))
-
     def _placements(self) -> dict[str, tuple[workloads.Options, int]]:
         """Where the pages are, and DuckDB's memory [MB for a scale factor of 1]."""
-        spread = ("--weighted-interleave", f"dram={self.ddr // 128},cxl={CXL // 128}")
         alone, both = (round(1000 * memory / SCALE) for memory in (self.ddr, self.ddr + CXL))
-        return {"DDR": (workloads.bound("dram"), alone), "DDR and CXL": (spread, both)}
+        return {"DDR": (workloads.bound("dram"), alone), "DDR and CXL": (spread(self.ddr), both)}
+
+
+def with_drives(drives: int) -> AskedMachine:
+    """The testbed's machine, with a core's share of the bandwidth of so many drives."""
+    return AskedMachine(MACHINE, (f"drive.link={drives * DRIVE / CORES:g} MB/s",))
+
+
+def spread(ddr: int) -> workloads.Options:
+    """Pages over so much DDR [GB] and the CXL memory, by their capacity."""
+    return ("--weighted-interleave", f"dram={ddr // UNIT},cxl={CXL // UNIT}")
 
 
 def _note(name: str, found: DuckdbTpchDrive, runs: Sequence[Ran]) -> str:

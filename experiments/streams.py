@@ -11,25 +11,28 @@ spread over both memories by their capacity.
 
 One of PostgreSQL's streams runs first, with ample memory. What it then has of the tables stands for what
 SQL Server's has. So the memories are to the tables as on silicon. The two figures of the paper that set
-this are 42 % and 128 % of footprint (figure 7c). They are inputs, so no row compares them.
+this are 42 % and 128 % of footprint (figure 7c). They are inputs here, and no row of PostgreSQL's compares
+them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from statistics import mean
 
 from cxlab import figure
-from cxlab.asked_machine import AskedMachine
 
 from experiments import capacity, workloads
+from experiments.capacity import Testbed
 from experiments.experiment import Asked, Report, Shown
-from experiments.measures import POSTGRESQL_TPCH, PostgresqlTpch
-from experiments.report import RATIO, Figures, Row
+from experiments.measures import DUCKDB_TPCH_DRIVE, POSTGRESQL_TPCH, PostgresqlTpch
+from experiments.report import Figures, Row
 
 SUBJECT = workloads.subject(POSTGRESQL_TPCH)
+#: Of figures that have one stream, too.
+SUBJECT_BESIDE_ONE = workloads.subject(DUCKDB_TPCH_DRIVE, POSTGRESQL_TPCH)
 #: Footprint of one stream with CXL memory, and of eight, over one's of 768 GB (figure 7c) [GB].
 OF_ONE, OF_EIGHT = 1.42 * 768, 2.28 * 768
 #: What a stream sets aside for itself, and the tables that all of them share [GB].
@@ -62,9 +65,15 @@ class Server:
     @property
     def placement(self) -> workloads.Options:
         """Where the pages are."""
-        if not self.cxl:
-            return workloads.bound("dram")
-        return ("--weighted-interleave", f"dram={self.ddr // 128},cxl={capacity.CXL // 128}")
+        return capacity.spread(self.ddr) if self.cxl else workloads.bound("dram")
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The paper's numbers for some streams: DDR and CXL memory over DDR [%]."""
+
+    speed: float
+    transactions: float | None = None
 
 
 @dataclass(frozen=True)
@@ -122,8 +131,7 @@ class Bed:
 
     @cached_property
     def _runs(self) -> workloads.Runs[PostgresqlTpch]:
-        bandwidth = self.drives * capacity.DRIVE / capacity.CORES
-        machine = AskedMachine(capacity.MACHINE, (f"drive.link={bandwidth:g} MB/s",))
+        machine = capacity.with_drives(self.drives)
         return workloads.Runs(self.asked, POSTGRESQL_TPCH, machine, size=SIZE)
 
     @cached_property
@@ -140,18 +148,28 @@ def over(what: str, paper: float | None, new: Measured, old: Measured) -> Row:
 
 def in_order(memory: str, fastest_first: Sequence[Measured]) -> list[Row]:
     """Streams a second over those of the last run, where the paper's words give the order only."""
-    base = mean(fastest_first[-1].rate)
+    last = fastest_first[-1]
     return [
-        Row(f"{memory}, {one.streams} streams", None, mean(one.rate) / base, RATIO, rank=memory, place=place)
+        replace(over(f"{memory}, {one.streams} streams", None, one, last), rank=memory, place=place)
         for place, one in enumerate(fastest_first, start=1)
     ]
 
 
-def with_cxl(bed: Bed, ddr: int, streams: int, speed: float, transactions: float | None = None) -> list[Row]:
+def with_cxl(bed: Bed, ddr: int, streams: int, gain: Gain) -> list[Row]:
     """Changes by CXL memory beside the modules: speed and the drives' transactions [%]."""
     alone, both = (bed.run(Server(ddr, cxl), streams) for cxl in (False, True))
-    rows = [over(f"speed, {streams} streams", speed, both, alone)]
-    if transactions is not None:
+    rows = [over(f"speed, {streams} streams", gain.speed, both, alone)]
+    if gain.transactions is not None:
         requests = both.measures.requests, alone.measures.requests
-        rows.append(workloads.row(f"transactions, {streams} streams", transactions, *requests))
+        rows.append(workloads.row(f"transactions, {streams} streams", gain.transactions, *requests))
     return rows
+
+
+def beside_one(testbed: Testbed, asked: Asked, gains: Mapping[int, Gain]) -> Report:
+    """One stream of DuckDB, and by their number several of PostgreSQL; quick: one stream."""
+    one = testbed.measure(asked)
+    if asked.quick:
+        return one
+    bed = Bed(asked, testbed.drives)
+    rows = [row for streams, gain in gains.items() for row in with_cxl(bed, testbed.ddr, streams, gain)]
+    return bed.report(testbed.figure, rows, beside=one)

@@ -19,12 +19,5 @@ def measure(asked: Asked) -> Report:
     """Either server's best speed; quick: half as many streams."""
     bed = Bed(asked, drives=8)
     small, large = bed.run(SMALL_AND_CXL, 16), bed.run(LARGE, 8)
-    rows = [
-        streams.over(
-            f"{SMALL_AND_CXL.name}, {small.streams} streams, over {LARGE.name}, {large.streams}",
-            60.0,
-            small,
-            large,
-        )
-    ]
-    return bed.report(MAKES[0], rows)
+    what = f"{SMALL_AND_CXL.name}, {small.streams} streams, over {LARGE.name}, {large.streams}"
+    return bed.report(MAKES[0], [streams.over(what, 60.0, small, large)])

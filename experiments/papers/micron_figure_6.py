@@ -6,21 +6,18 @@ told in `experiments/capacity.py` and `experiments/streams.py`. The drive's band
 
 from __future__ import annotations
 
-from experiments import streams, workloads
+from experiments import streams
 from experiments.capacity import Testbed
 from experiments.experiment import Asked, Report
-from experiments.measures import DUCKDB_TPCH_DRIVE, POSTGRESQL_TPCH
+from experiments.streams import Gain
 
-SUBJECT = workloads.subject(DUCKDB_TPCH_DRIVE, POSTGRESQL_TPCH)
+SUBJECT = streams.SUBJECT_BESIDE_ONE
 MAKES = ("micron/fig6",)
 TESTBED = Testbed(MAKES[0], ddr=768, drives=1, speed=70.0)
+#: Of several streams, by their number.
+GAINS = {8: Gain(speed=500.0)}
 
 
 def measure(asked: Asked) -> Report:
     """One stream and eight, with DDR alone and with CXL memory too; quick: one stream."""
-    one = TESTBED.measure(asked)
-    if asked.quick:
-        return one
-    bed = streams.Bed(asked, TESTBED.drives)
-    rows = streams.with_cxl(bed, TESTBED.ddr, 8, speed=500.0)
-    return bed.report(MAKES[0], rows, beside=one)
+    return streams.beside_one(TESTBED, asked, GAINS)

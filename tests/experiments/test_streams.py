@@ -57,6 +57,14 @@ def test_memories_are_to_the_tables_as_in_the_paper(bed: streams.Bed) -> None:
 
 
 def test_rows_say_what_cxl_memory_changes(bed: streams.Bed) -> None:
-    speed, transactions = streams.with_cxl(bed, 768, 8, speed=96.0, transactions=-88.0)
+    speed, transactions = streams.with_cxl(bed, 768, 8, streams.Gain(speed=96.0, transactions=-88.0))
     assert (speed.paper, speed.simulated) == (96.0, pytest.approx(100))
     assert (transactions.paper, transactions.simulated) == (-88.0, pytest.approx(-50))
+
+
+def test_an_order_without_numbers_is_of_places(bed: streams.Bed) -> None:
+    # Twice the streams in the same time are twice as many a second.
+    sixteen, eight = (bed.run(streams.Server(768), count) for count in (16, 8))
+    rows = streams.in_order("DDR", [sixteen, eight])
+    assert [(row.paper, row.rank, row.place) for row in rows] == [(None, "DDR", 1), (None, "DDR", 2)]
+    assert [row.simulated for row in rows] == pytest.approx([100, 0])

@@ -1,7 +1,8 @@
 /* Reads of the server go past Linux's page cache, as those of SQL Server and other database servers do: with O_DIRECT.
  * PostgreSQL 15 cannot, its buffers are not aligned for it, and it leaves it to Linux to read ahead. So a read goes to a
  * buffer here, and is copied. Reads of a file in a row read ahead as far as Linux does by default: 128 KiB.
- * PostgreSQL's processes have one thread each, and open their files themselves: nobody else sees the flag.
+ * PostgreSQL's processes have one thread each, and open their files themselves: nobody else sees the flag. While queries
+ * run, nobody changes tables: what was read ahead stays true.
  * Loaded ahead of libc, whose pread(2), pwrite(2) and close(2) it stands before. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,18 +30,19 @@ static struct {
 /* Where the last read of each file ended. */
 static off_t end[FILES];
 
-static ssize_t read_direct(int file, char *to, size_t bytes, off_t from) {
+static ssize_t read_own(int file, void *to, size_t bytes, off_t from) {
     static Read *own;
     if (!own)
         own = (Read *)dlsym(RTLD_NEXT, "pread");
+    return own(file, to, bytes, from);
+}
+
+/* To an aligned buffer. */
+static ssize_t read_direct(int file, char *to, size_t bytes, off_t from) {
     int flags = fcntl(file, F_GETFL);
-    if (flags < 0)
+    if (flags < 0 || fcntl(file, F_SETFL, flags | O_DIRECT) < 0)
         return -1;
-    if (bytes % ALIGNMENT || from % ALIGNMENT)
-        return own(file, to, bytes, from);
-    if (fcntl(file, F_SETFL, flags | O_DIRECT) < 0)
-        return -1;
-    ssize_t read = own(file, to, bytes, from);
+    ssize_t read = read_own(file, to, bytes, from);
     return fcntl(file, F_SETFL, flags) < 0 ? -1 : read;
 }
 
@@ -50,8 +52,8 @@ static int is_ahead(int file, size_t bytes, off_t from) {
 
 ssize_t pread(int file, void *to, size_t bytes, off_t from) {
     static _Alignas(ALIGNMENT) char one[AHEAD];
-    if (bytes > AHEAD || file < 0 || file >= FILES)
-        return read_direct(file, to, bytes, from);
+    if (bytes > AHEAD || bytes % ALIGNMENT || from % ALIGNMENT || file < 0 || file >= FILES)
+        return read_own(file, to, bytes, from);
     int in_a_row = end[file] == from;
     end[file] = from + (off_t)bytes;
     if (in_a_row && !is_ahead(file, bytes, from)) {
