@@ -75,6 +75,7 @@ check: ## Format, lints, types, licences, dependency rules, prose, documents
 	$(PYTHON) -m ruff check python tests scripts experiments workloads
 	$(PYTHON) -m mypy -p cxlab
 	$(PYTHON) -m mypy scripts experiments
+	$(PYTHON) -m pytest --collect-only --quiet >target/collected.txt || { tail -n 20 target/collected.txt; exit 1; }
 	$(PYTHON) scripts/check_imports.py
 	$(PYTHON) scripts/check_prose.py
 	$(PYTHON) scripts/draw_house.py --check
