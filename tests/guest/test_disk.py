@@ -159,6 +159,7 @@ def test_requests_are_under_way_together_and_beside_a_computation_between_window
     assert sampled.summary["time"]["io_s"] == pytest.approx(ran.summary["time"]["io_s"], rel=0.05)
 
 
+@pytest.mark.once_a_week
 def test_the_drive_of_the_machine_is_the_one_between_windows(programs: Path, tmp_path: Path) -> None:
     """A read of Z-NAND takes 3 us, of this TLC 60: a page comes that much sooner."""
     ran = swap_in(programs, tmp_path, *SAMPLED, "--set", "drive.flash.part=z-nand")

@@ -85,7 +85,8 @@ def test_intervals_cover_the_figures_of_full_detail(full: Ran, folder: Path) -> 
 WITHOUT_GAPS = "detail=1k,warm=0,every=1k"
 
 
-@pytest.mark.parametrize("sample", ["auto", WITHOUT_GAPS])
+# The test of a live run has windows without gaps in each run of the tests.
+@pytest.mark.parametrize("sample", ["auto", pytest.param(WITHOUT_GAPS, marks=pytest.mark.once_a_week)])
 def test_a_replay_is_exact_where_windows_lie_one_behind_the_other(
     full: Ran, folder: Path, sample: str
 ) -> None:
