@@ -22,7 +22,7 @@ test: ## Run all tests
 	cargo test --quiet --workspace
 	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-test-long: ## Run the tests that are long and whose subject others have too (10 min)
+test-long: ## Run the tests that are long and whose subject others have too (9 min)
 	@scripts/setup tests
 	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 -m once_a_week
 

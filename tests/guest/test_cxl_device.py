@@ -133,7 +133,6 @@ def test_devices_add_up_until_the_host_binds(programs: Path, tmp_path: Path) -> 
     assert list(down.values()) == pytest.approx([wire, 2 * wire, 4 * wire], rel=0.05)
 
 
-@pytest.mark.once_a_week
 def test_a_node_of_64_gib_takes_host_memory_for_what_is_touched(programs: Path, tmp_path: Path) -> None:
     """And for Linux's own 64 B a page, which are 1 GiB on node 0."""
     ran = Cxlab(tmp_path, "marker").sh(
@@ -154,7 +153,6 @@ def test_a_node_whose_pages_linux_could_not_describe_is_refused(tmp_path: Path) 
     assert "dram=1G" in ran.stderr and "dram=1276M" in ran.stderr
 
 
-@pytest.mark.once_a_week
 def test_code_in_cxl_memory_is_translated_once(programs: Path, tmp_path: Path) -> None:
     """As in DRAM. Of a device's memory QEMU translates each instruction whenever it executes it: so it does
     in a page with a poisoned line (poison.rs). The trace holds all translations.
