@@ -40,7 +40,7 @@ SUBJECT = real(
 )
 SAMPLE = "detail=3k,warm=12k,every=100k"
 SAMPLE_OF_SHORT = "detail=5k,warm=15k,every=300k"
-#: With one slice, what warming has read ahead lasts for more than 12,000 instructions.
+#: With one slice, a warm-up of 12,000 instructions is too short (docs/decisions/sampling.md).
 SAMPLE_OF_ONE_SLICE = "detail=3k,warm=30k,every=100k"
 SEEDS, QUICK_SEEDS = 20, 4
 #: Of a figure's intervals, those that are to cover.
@@ -124,15 +124,18 @@ def short_programs(folder: Path) -> dict[str, Program]:
     }
 
 
+def in_one_slice(program: Program) -> Program:
+    """The program with its memory in CXL memory and little LLC, and the sample that it then needs."""
+    return replace(program, options=(*IN_CXL, *ONE_SLICE), sample=SAMPLE_OF_ONE_SLICE)
+
+
 def programs_that_miss(folder: Path) -> dict[str, Program]:
     """Build and name programs whose data an LLC of one slice does not hold."""
-    options = (*IN_CXL, *ONE_SLICE)
     long_ones = programs(folder)
     chosen = {name: long_ones[name] for name in ("python", "awk", "perl", "gcc")}
     text = guests.text_file(folder, 15_000, "packed")
     chosen["xz"] = Program(("sh", "-c", f"xz -1 -T1 -c {text} | wc -c"))
-    in_little = partial(replace, options=options, sample=SAMPLE_OF_ONE_SLICE)
-    return {f"one-slice-{name}": in_little(program) for name, program in chosen.items()}
+    return {f"one-slice-{name}": in_one_slice(program) for name, program in chosen.items()}
 
 
 def programs_that_load_much(folder: Path) -> dict[str, Program]:
@@ -150,9 +153,7 @@ def programs_that_load_much(folder: Path) -> dict[str, Program]:
         "json": ("python3", "-S", "-c", READS_JSON),
         "sqlite": ("python3", "-S", "-c", JOINS_A_TABLE),
     }
-    options = (*IN_CXL, *ONE_SLICE)
-    in_little = partial(Program, options=options, sample=SAMPLE_OF_ONE_SLICE)
-    return {f"loads-{name}": in_little(arguments) for name, arguments in chosen.items()}
+    return {f"loads-{name}": in_one_slice(Program(arguments)) for name, arguments in chosen.items()}
 
 
 def record(folder: Path, name: str, program: Program) -> tuple[Path, RunResult]:

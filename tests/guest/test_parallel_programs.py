@@ -15,9 +15,10 @@ from experiments.studies import stream_threads
 #: GNU sort starts a thread only for so many lines (coreutils 9.1, sort.c: SUBTHREAD_LINES_HEURISTIC).
 LINES_OF_A_THREAD = 128 * 1024
 SORT = "LC_ALL=C sort --parallel={cpus} numbers | sha256sum"
-#: Each block is a thread's. Before, on one processor, the guest reads the program and its text from the host.
-XZ = "xz -0 -T{cpus} --block-size=32KiB --stdout text | sha256sum; echo ready; "
-XZ += "xz -0 -T{cpus} --block-size=32KiB --stdout text | sha256sum"
+#: Each block is a thread's.
+PACK = "xz -0 -T{cpus} --block-size=32KiB --stdout text | sha256sum"
+#: The first time, the guest waits for the host's files: the program and its text.
+XZ = f"{PACK}; echo ready; {PACK}"
 
 
 @pytest.fixture(scope="module")
