@@ -78,7 +78,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "crates/qemu-plugin": (
         "answer",
-        "api arguments decoded end exports imports mode pages progress",
+        "api arguments decoded end exports imports mode pages progress ring",
         "series",
         "qemu",
         "cpuid device host_time poison registers turns",

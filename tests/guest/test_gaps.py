@@ -14,7 +14,6 @@ from guests import Cxlab
 BOOT = [sys.executable, "-m", "cxlab", "boot", "--cxl", "device", "--memory", "dram=512M,cxl=256M"]
 SIGBUS = 7
 #: [bytes]
-LARGE = 480 << 10
 PRINTED = 1 << 20
 
 #: The width that lspci shows; the device's own list of poison, by Linux's tracepoint
@@ -67,18 +66,6 @@ def test_timers_wait_for_a_sync_point(looked: list[str]) -> None:
     late = [then - wanted for wanted, then in zip(due, rang, strict=True)]
     assert min(late) >= 0
     assert median(late) > 1000
-
-
-def test_a_request_for_much_of_a_file_takes_as_long_as_one_for_little(tmp_path: Path) -> None:
-    """GST-2."""
-    waited = {}
-    for size in (4096, LARGE):
-        (tmp_path / "file").write_bytes(bytes(size))
-        ran = Cxlab(tmp_path, "all").sh("cat file > /dev/null", options=["--memory", "dram=512M,cxl=256M"])
-        assert ran.status == 0, ran.stderr
-        waited[size] = ran.summary["time"]["io_s"]
-    # Linux asks for all of it at once. A drive of 7 GB/s would take 70 us longer.
-    assert waited[LARGE] - waited[4096] < 20e-6
 
 
 def test_passing_output_on_is_part_of_the_region(tmp_path: Path) -> None:

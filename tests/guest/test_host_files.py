@@ -17,6 +17,8 @@ SERVICE_NS = 80_000
 #: Linux's own part of a request [ns]
 OF_LINUX = 10_000
 PAGES, PAGE = 50, 4096
+#: Of the link, each way [B/ns]; Linux asks for this much at once.
+BANDWIDTH, LARGE = 3.2, 480 << 10
 OPTIONS = ["--memory", "dram=512M,cxl=256M"]
 SIMULATED = ("simulated_seconds", "instructions", "ipc", "time", "nodes", "core")
 #: As the disk is sampled (test_disk.py): most of the run lies between windows.
@@ -138,3 +140,14 @@ def test_two_runs_are_the_same_to_the_bit(four: Rounds, programs: Path, folder: 
     # Linux finds a file by its number on the host, so another file takes other lines of its tables.
     again = read(programs, folder / "four", "--cpus", "4").ran.summary
     assert [again[key] for key in SIMULATED] == [four.ran.summary[key] for key in SIMULATED]
+
+
+def test_a_large_request_takes_its_bytes_over_the_bandwidth_longer(tmp_path: Path) -> None:
+    waited = {}
+    for size in (PAGE, LARGE):
+        (tmp_path / "file").write_bytes(bytes(size))
+        ran = Cxlab(tmp_path, "all").sh("cat file > /dev/null", options=OPTIONS)
+        assert ran.status == 0, ran.stderr
+        waited[size] = ran.summary["time"]["io_s"]
+    longer_ns = (waited[LARGE] - waited[PAGE]) * 1e9
+    assert longer_ns == pytest.approx((LARGE - PAGE) / BANDWIDTH, abs=10_000)

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::qemu::{BigLock, functions};
+use crate::ring::Ring;
 
 /// requests of the guest that were given a number
 static NUMBERED: AtomicU32 = AtomicU32::new(0);
@@ -20,8 +21,7 @@ pub struct QueueState {
     pub in_flight: u32,
     /// requests returned since it was set up, modulo 2^16
     pub answered: u16,
-    /// guest-physical address of its used ring
-    pub used: u64,
+    pub ring: Ring,
 }
 
 /// QEMU's virtio devices: the name of the kind, the path in the object tree.
@@ -58,8 +58,9 @@ pub fn state(path: &CStr, number: u16, _lock: &BigLock) -> Option<QueueState> {
         if status.is_null() {
             return None;
         }
-        let (in_flight, answered, used) = ((*status).inuse, (*status).used_idx, (*status).vring_used);
+        let (in_flight, answered) = ((*status).inuse, (*status).used_idx);
+        let ring = Ring { size: (*status).vring_num, descriptors: (*status).vring_desc, used: (*status).vring_used };
         (functions().qapi_free_VirtQueueStatus)(status);
-        Some(QueueState { in_flight, answered, used })
+        Some(QueueState { in_flight, answered, ring })
     }
 }

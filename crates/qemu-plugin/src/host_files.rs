@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   guest --store--> QEMU: the host's file --> used ring: its index is taken back, the interrupt is held
-//!   guest <--index, interrupt-- 80 us later  [sync point, look at the timers, or idle]
+//!   guest <--index, interrupt-- 80 us and its bytes later  [sync point, look at the timers, or idle]
 //! ```
 //!
 //! The host serves the guest's files; how long that takes is the host's affair. QEMU counts the elements that a virtio device
@@ -10,8 +10,8 @@
 //! `x-query-virtio-queue-status`). The vCPU goes on meanwhile: Linux asks under a spinlock. The model says when a request is
 //! done, or between windows an estimate (`under_way.rs`).
 //! Where instructions are only counted, an answer goes to the guest as QEMU gives it.
-//! Not modelled: how much a request moves, and the output side of the serial ports, which QEMU empties within the
-//! notification itself.
+//! Not modelled: a limit to how many requests overlap, and the output side of the serial ports, which QEMU empties within
+//! the notification itself.
 
 use std::collections::VecDeque;
 use std::ffi::{CString, c_void};
@@ -22,11 +22,14 @@ use std::time::Duration;
 
 use crate::device::{self, QueueState};
 use crate::qemu::{self, BigLock, functions};
+use crate::ring::{Moved, Ring};
 use crate::{mode, series};
 
 /// Simulated time of a file request: 80 us `[ps]`. That is a 4 KiB read of a data-centre NVMe drive, and a little for
 /// the server. Source: Intel SSD DC P4510 product brief, 77 us typical random read latency.
 pub const SERVICE_PS: u64 = 80_000_000;
+/// And what its bytes take on the drive's link, each way. Source: the same brief, 3,200 MB/s of sequential reads.
+pub const BYTES_PER_SECOND: u64 = 3_200_000_000;
 
 /// Time that QEMU works between two looks.
 const PAUSE: Duration = Duration::from_micros(10);
@@ -34,9 +37,6 @@ const PAUSE: Duration = Duration::from_micros(10);
 /// Name in QEMU of the devices whose requests take the host's time. Each has one queue (hw/9pfs/virtio-9p-device.c).
 const ASKED: &str = "virtio-9p";
 const QUEUE: u16 = 0;
-
-/// Place of the index in a used ring `[bytes]`. Source: virtio 1.2, 2.7.8.
-const INDEX: u64 = 2;
 
 /// Words of the class `virtio-pci-bus` in which `BusClass` ends. Its last word has `max_dev`, which is 1, and
 /// `automatic_ids`, which is 0. The first function of `VirtioBusClass` is next: `notify`. Source: include/hw/qdev-core.h and
@@ -55,8 +55,7 @@ struct Queue {
     proxy: usize,
     /// of the queue's interrupt, once QEMU has raised it
     vector: Option<u16>,
-    /// guest-physical address of the used ring
-    used: u64,
+    ring: Ring,
     /// requests that QEMU has answered, and those of them that the guest knows of, modulo 2^16
     answered: u16,
     shown: u16,
@@ -68,6 +67,13 @@ struct Queue {
 struct Held {
     number: u32,
     is_done: bool,
+}
+
+/// A request that QEMU has answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub number: u32,
+    pub moved: Moved,
 }
 
 static QUEUES: Mutex<Vec<Queue>> = Mutex::new(Vec::new());
@@ -114,36 +120,49 @@ impl Queue {
         let asked = device::devices(lock).into_iter().filter(|(name, _)| name == ASKED);
         let of_device = |(_, path): (String, CString)| {
             let proxy = device::above(&path, lock) as usize;
-            Queue { path, proxy, vector: None, used: 0, answered: 0, shown: 0, held: VecDeque::new() }
+            Queue { path, proxy, vector: None, ring: Ring::default(), answered: 0, shown: 0, held: VecDeque::new() }
         };
         asked.map(of_device).collect()
     }
 
     /// Requests that QEMU has not answered.
     fn look(&mut self, lock: &BigLock) -> u64 {
-        let Some(QueueState { in_flight, answered, used }) = device::state(&self.path, QUEUE, lock) else {
+        let Some(QueueState { in_flight, answered, ring }) = device::state(&self.path, QUEUE, lock) else {
             return 0;
         };
-        (self.answered, self.used) = (answered, used);
+        (self.answered, self.ring) = (answered, ring);
         if !mode::tells() && self.held.is_empty() {
             self.shown = answered;
         }
         in_flight.into()
     }
 
-    /// Takes answers back that the guest is not to know of yet. Returns the numbers of their requests. A guest that has asked
-    /// for no interrupt finds them at once.
-    fn hold(&mut self) -> Vec<u32> {
+    /// Takes answers back that the guest is not to know of yet. Returns their requests. A guest that has asked for no
+    /// interrupt finds them at once.
+    fn hold(&mut self) -> Vec<Asked> {
         if self.vector.is_none() {
             self.shown = self.answered;
         }
         let waiting = usize::from(self.answered.wrapping_sub(self.shown));
-        let numbers: Vec<u32> = (self.held.len()..waiting).map(|_| device::next_number()).collect();
-        if !numbers.is_empty() {
-            self.held.extend(numbers.iter().map(|number| Held { number: *number, is_done: false }));
+        let asked: Vec<Asked> = (self.held.len()..waiting).map(|place| self.asked(place)).collect();
+        if !asked.is_empty() {
+            self.held.extend(asked.iter().map(|one| Held { number: one.number, is_done: false }));
             self.show();
         }
-        numbers
+        asked
+    }
+
+    /// The request whose answer is so many places behind those that the guest knows of.
+    fn asked(&self, place: usize) -> Asked {
+        let moved = self.ring.moved(self.shown.wrapping_add(place as u16), |address, to| {
+            let last = address.saturating_add(to.len() as u64 - 1);
+            let is_memory = series::is_memory(address) && series::is_memory(last);
+            if is_memory {
+                series::read_memory(address, to);
+            }
+            is_memory
+        });
+        Asked { number: device::next_number(), moved }
     }
 
     /// Gives the guest the answers to these requests, but for the interrupt. An answer waits for those before it in the
@@ -172,7 +191,7 @@ impl Queue {
     }
 
     fn show(&self) {
-        series::write_memory(self.used + INDEX, &self.shown.to_le_bytes());
+        series::write_memory(self.ring.index(), &self.shown.to_le_bytes());
     }
 }
 
@@ -198,14 +217,14 @@ pub fn wait() -> BigLock {
     }
 }
 
-/// Takes back what QEMU has answered since the last call, once it has answered everything. Returns the numbers of these
-/// requests. The caller is the vCPU's thread and does not hold the big lock.
-pub fn hold() -> Vec<u32> {
+/// Takes back what QEMU has answered since the last call, once it has answered everything. Returns these requests. The
+/// caller is the vCPU's thread and does not hold the big lock.
+pub fn hold() -> Vec<Asked> {
     let _lock = wait();
     let mut queues = QUEUES.lock().expect("nobody panics with it");
-    let numbers = queues.iter_mut().flat_map(Queue::hold).collect();
+    let asked = queues.iter_mut().flat_map(Queue::hold).collect();
     count_held(&queues);
-    numbers
+    asked
 }
 
 fn count_held(queues: &[Queue]) {

@@ -11,6 +11,7 @@
 //!   clock.rs      the guest's virtual clock and time-stamp counter read from here
 //!   idle.rs       nothing to do: jump to the next timer, or to a device's answer
 //!   device.rs     QEMU's virtio devices and their queues
+//!   ring.rs       a virtio queue in the guest's memory: how much a request moves
 //!   host_files.rs what the guest asks of the host's files, and when it is answered
 //!   disk.rs       a block device whose other end is here: what it is asked, and when it answers
 //!   under_way.rs  requests of both: when they are done where the model does not say
@@ -64,6 +65,7 @@ mod progress;
 mod qemu;
 mod region;
 mod registers;
+mod ring;
 mod series;
 mod stop;
 mod stream;

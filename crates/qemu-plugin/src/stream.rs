@@ -406,8 +406,8 @@ impl Stream {
         if !asked.is_empty() && !mode::in_detail() {
             self.show_warmed();
         }
-        for number in asked {
-            self.feed.ask_file(vcpu, number);
+        for one in asked {
+            self.feed.ask_file(vcpu, one);
         }
     }
 

@@ -59,6 +59,9 @@ pub struct UnderWay {
     /// and the link: to the host, and to the drive `[ps]`
     to_host_ps: u64,
     to_drive_ps: u64,
+    /// the same of the host's files `[ps]`
+    from_files_ps: u64,
+    to_files_ps: u64,
     requests: Vec<Request>,
 }
 
@@ -83,9 +86,15 @@ impl UnderWay {
         self.push(asked.number, done_ps, teller);
     }
 
-    /// The guest asks for something of a file of the host at `now_ps` of its clock: it is there `service_ps` later.
-    pub fn ask_file(&mut self, number: u32, now_ps: u64, service_ps: u64, teller: Teller) {
-        self.push(number, now_ps + service_ps, teller);
+    /// The guest asks for something of a file of the host at `now_ps` of its clock. What it writes crosses the link before
+    /// the request is served, and what it reads then, each behind what was asked before. Returns how long it takes `[ps]`.
+    pub fn ask_file(&mut self, asked: host_files::Asked, now_ps: u64, teller: Teller) -> u64 {
+        let of_bytes_ps = |bytes| link_ps(bytes, host_files::BYTES_PER_SECOND);
+        self.to_files_ps = self.to_files_ps.max(now_ps) + of_bytes_ps(asked.moved.from_guest);
+        let served_ps = self.to_files_ps + host_files::SERVICE_PS;
+        self.from_files_ps = self.from_files_ps.max(served_ps) + of_bytes_ps(asked.moved.to_guest);
+        self.push(asked.number, self.from_files_ps, teller);
+        self.from_files_ps - now_ps
     }
 
     fn push(&mut self, number: u32, done_ps: u64, teller: Teller) {
@@ -158,6 +167,7 @@ mod tests {
     use cxlab_access::Segment;
 
     use super::*;
+    use crate::ring::Moved;
 
     /// A page takes 1.024 us on the link, 40 us of its die and 20 us of the controller.
     const DRIVE: Drive =
@@ -227,14 +237,29 @@ mod tests {
         assert!(!under_way.has_news(u64::MAX));
     }
 
+    /// 3,200 bytes take 1 us on the link of the host's files.
+    fn of_file(number: u32, to_guest: u64, from_guest: u64) -> host_files::Asked {
+        host_files::Asked { number, moved: Moved { to_guest, from_guest } }
+    }
+
     #[test]
-    fn files_of_the_host_need_no_drive_and_overlap() {
+    fn files_of_the_host_need_no_drive_and_overlap_but_for_the_link() {
         let mut under_way = UnderWay::new(None);
-        for (number, now_ps) in [(1, 0), (2, 30_000_000)] {
-            under_way.ask_file(number, now_ps, 80_000_000, Teller::Estimate);
-        }
-        assert_eq!(under_way.take_done(109_999_999), [1]);
-        assert_eq!(under_way.next_ps(), Some(110_000_000));
+        // 80 us and 1 us of its bytes.
+        assert_eq!(under_way.ask_file(of_file(1, 3200, 0), 0, Teller::Estimate), 81_000_000);
+        assert_eq!(under_way.ask_file(of_file(2, 3200, 0), 30_000_000, Teller::Estimate), 81_000_000);
+        // Behind the other on the link.
+        assert_eq!(under_way.ask_file(of_file(3, 3200, 0), 30_500_000, Teller::Estimate), 81_500_000);
+        assert_eq!(under_way.take_done(110_999_999), [1]);
+        assert_eq!(under_way.next_ps(), Some(111_000_000));
+    }
+
+    #[test]
+    fn what_is_written_to_files_of_the_host_crosses_the_link_first_and_the_other_way() {
+        let mut under_way = UnderWay::new(None);
+        assert_eq!(under_way.ask_file(of_file(1, 0, 320_000), 0, Teller::Estimate), 180_000_000);
+        // Its request is behind that one, and its bytes have their way for themselves.
+        assert_eq!(under_way.ask_file(of_file(2, 3200, 0), 0, Teller::Estimate), 181_000_000);
     }
 
     #[test]

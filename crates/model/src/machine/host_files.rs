@@ -1,10 +1,10 @@
-//! Requests for files of the host: each is answered a declared time after it was asked for.
+//! Requests for files of the host: each is answered so long after it was asked for as the guest's side says.
 //!
 //! ```text
 //!   core --number, service--> [event, service later] --> done: the guest is told, and who rests goes on
 //! ```
 //!
-//! Not modelled: how much a request moves, and a limit to how many are under way.
+//! Not modelled: a limit to how many are under way.
 
 use cxlab_kernel::Time;
 

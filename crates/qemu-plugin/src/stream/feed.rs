@@ -402,11 +402,11 @@ impl Feed {
     }
 
     /// The guest has asked for something of a file of the host, and goes on.
-    pub fn ask_file(&mut self, vcpu: usize, number: u32) {
-        let (teller, service_ps) = (teller(), host_files::SERVICE_PS);
-        self.under_way.ask_file(number, clock::now_ps(), service_ps, teller);
+    pub fn ask_file(&mut self, vcpu: usize, asked: host_files::Asked) {
+        let teller = teller();
+        let service_ps = self.under_way.ask_file(asked, clock::now_ps(), teller);
         if teller == Teller::Model {
-            self.push(vcpu, Record::File { number, service_ps });
+            self.push(vcpu, Record::File { number: asked.number, service_ps });
         }
     }
 
