@@ -22,8 +22,9 @@ test: ## Run all tests
 	cargo test --quiet --workspace
 	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-test-long: ## Run the tests that are long and whose subject others have too (9 min)
+test-long: ## Run the tests that are long and whose subject others have too, and that of Spark (15 min)
 	@scripts/setup tests
+	@scripts/setup workloads
 	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 -m once_a_week
 
 fuzz: build ## Read changed files for FUZZ_SECONDS (an hour): traces, then all other formats

@@ -140,6 +140,8 @@ ALLOWED: dict[str, dict[str, str]] = {
     "workloads/redis-ycsb/data.py": OF_A_SIZE,
     "workloads/rocksdb-ycsb/data.py": OF_A_SIZE,
     "workloads/social-network/data.py": OF_A_SIZE,
+    "workloads/spark-tpch/data.py": OF_A_SIZE,
+    "workloads/spark-tpch/spark.py": {"os.environ": ENVIRONMENT},
     "workloads/social-network/logic.py": {
         "form": "a form of HTTP that a client sends",
         "query": "the query of an address that a client asks for",
