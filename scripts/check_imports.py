@@ -78,8 +78,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "crates/qemu-plugin": (
         "answer",
-        "api arguments decoded end exports imports mode pages progress ring",
-        "series",
+        "api arguments decoded end exports imports mode pages progress descriptor",
+        "series used_ring",
         "qemu",
         "cpuid device host_time poison registers turns",
         "disk host_files",

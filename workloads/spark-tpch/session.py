@@ -1,4 +1,4 @@
-"""Starts Spark in this process' machine: one JVM that is driver and executor, with one thread for tasks."""
+"""Starts Spark on this machine: one JVM that is driver and executor, with one thread for tasks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from pyspark.sql import SparkSession
 TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
 #: The queries' texts by number (JSON).
 TEXTS = "queries.json"
-#: The queries that shuffle most (EuroSys'24, figure 7).
-SHUFFLING = (5, 7, 8, 9)
-#: Classes that Spark has loaded when a run ends. From it a JVM starts in half of the time.
+#: An archive of the classes that Spark has loaded when a run ends. A JVM maps it, and loads fewer from jars.
 CLASSES = "classes.jsa"
 #: Of the JVM. Its quick compiler alone: the other one takes longer to compile than a run has.
 JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 SETTINGS = {
-    # Each is a web server or asks for the network.
+    # No web page and no progress bar, and only the loopback is listened to.
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::qemu::{BigLock, functions};
-use crate::ring::Ring;
+use crate::used_ring::UsedRing;
 
 /// requests of the guest that were given a number
 static NUMBERED: AtomicU32 = AtomicU32::new(0);
@@ -21,7 +21,7 @@ pub struct QueueState {
     pub in_flight: u32,
     /// requests returned since it was set up, modulo 2^16
     pub answered: u16,
-    pub ring: Ring,
+    pub ring: UsedRing,
 }
 
 /// QEMU's virtio devices: the name of the kind, the path in the object tree.
@@ -59,7 +59,8 @@ pub fn state(path: &CStr, number: u16, _lock: &BigLock) -> Option<QueueState> {
             return None;
         }
         let (in_flight, answered) = ((*status).inuse, (*status).used_idx);
-        let ring = Ring { size: (*status).vring_num, descriptors: (*status).vring_desc, used: (*status).vring_used };
+        let ring =
+            UsedRing { size: (*status).vring_num, descriptors: (*status).vring_desc, used: (*status).vring_used };
         (functions().qapi_free_VirtQueueStatus)(status);
         Some(QueueState { in_flight, answered, ring })
     }

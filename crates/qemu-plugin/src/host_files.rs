@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use crate::device::{self, QueueState};
 use crate::qemu::{self, BigLock, functions};
-use crate::ring::{Moved, Ring};
+use crate::used_ring::{Moved, UsedRing};
 use crate::{mode, series};
 
 /// Simulated time of a file request: 80 us `[ps]`. That is a 4 KiB read of a data-centre NVMe drive, and a little for
@@ -55,7 +55,7 @@ struct Queue {
     proxy: usize,
     /// of the queue's interrupt, once QEMU has raised it
     vector: Option<u16>,
-    ring: Ring,
+    ring: UsedRing,
     /// requests that QEMU has answered, and those of them that the guest knows of, modulo 2^16
     answered: u16,
     shown: u16,
@@ -120,7 +120,7 @@ impl Queue {
         let asked = device::devices(lock).into_iter().filter(|(name, _)| name == ASKED);
         let of_device = |(_, path): (String, CString)| {
             let proxy = device::above(&path, lock) as usize;
-            Queue { path, proxy, vector: None, ring: Ring::default(), answered: 0, shown: 0, held: VecDeque::new() }
+            Queue { path, proxy, vector: None, ring: UsedRing::default(), answered: 0, shown: 0, held: VecDeque::new() }
         };
         asked.map(of_device).collect()
     }

@@ -11,7 +11,8 @@
 //!   clock.rs      the guest's virtual clock and time-stamp counter read from here
 //!   idle.rs       nothing to do: jump to the next timer, or to a device's answer
 //!   device.rs     QEMU's virtio devices and their queues
-//!   ring.rs       a virtio queue in the guest's memory: how much a request moves
+//!   descriptor.rs descriptors of a virtio queue, and the chain of a request
+//!   used_ring.rs  its answers in the guest's memory: how much a request has moved
 //!   host_files.rs what the guest asks of the host's files, and when it is answered
 //!   disk.rs       a block device whose other end is here: what it is asked, and when it answers
 //!   under_way.rs  requests of both: when they are done where the model does not say
@@ -47,6 +48,7 @@ mod clock;
 mod counters;
 mod cpuid;
 mod decoded;
+mod descriptor;
 mod device;
 mod disk;
 mod end;
@@ -65,13 +67,13 @@ mod progress;
 mod qemu;
 mod region;
 mod registers;
-mod ring;
 mod series;
 mod stop;
 mod stream;
 mod translate;
 mod turns;
 mod under_way;
+mod used_ring;
 mod window;
 
 use std::ffi::{CStr, c_char, c_int, c_void};

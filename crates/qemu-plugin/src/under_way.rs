@@ -167,7 +167,7 @@ mod tests {
     use cxlab_access::Segment;
 
     use super::*;
-    use crate::ring::Moved;
+    use crate::used_ring::Moved;
 
     /// A page takes 1.024 us on the link, 40 us of its die and 20 us of the controller.
     const DRIVE: Drive =

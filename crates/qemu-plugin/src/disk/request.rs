@@ -5,7 +5,8 @@ use std::os::unix::fs::FileExt;
 
 use cxlab_access::Segment;
 
-use super::ring::{Chain, Descriptor};
+use super::ring::Chain;
+use crate::descriptor::Descriptor;
 use crate::series;
 
 /// Unit that requests count in `[bytes]`.

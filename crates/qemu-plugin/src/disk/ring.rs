@@ -4,39 +4,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::atomic::{AtomicU16, fence};
 
+use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor, chain};
 use crate::series;
 
 /// Descriptors of one request at most, in the ring or in a table of its own.
 const LONGEST: usize = cxlab_access::Segment::MOST;
-const DESCRIPTOR_BYTES: usize = 16;
-/// Flags of a descriptor.
-const NEXT: u16 = 1;
-const WRITE: u16 = 2;
-const INDIRECT: u16 = 4;
-
-/// A part of the guest's memory that a request names.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Descriptor {
-    /// guest-physical
-    pub address: u64,
-    /// `[bytes]`
-    pub length: u32,
-    flags: u16,
-    next: u16,
-}
-
-impl Descriptor {
-    fn from_bytes(bytes: [u8; DESCRIPTOR_BYTES]) -> Descriptor {
-        let word = u128::from_le_bytes(bytes);
-        let (length, flags, next) = ((word >> 64) as u32, (word >> 96) as u16, (word >> 112) as u16);
-        Descriptor { address: word as u64, length, flags, next }
-    }
-
-    /// Whether the device writes to it.
-    pub fn is_written(self) -> bool {
-        self.flags & WRITE != 0
-    }
-}
 
 /// A request's descriptors, and the number that its answer names.
 pub struct Chain {
@@ -111,7 +83,7 @@ impl Ring {
             return Vec::new();
         }
         let first = in_ring(head);
-        if first.flags & INDIRECT == 0 {
+        if !first.is_table() {
             return follow(head, self.size, in_ring);
         }
         let places = (first.length as usize / DESCRIPTOR_BYTES).min(LONGEST) as u16;
@@ -139,27 +111,28 @@ impl Ring {
     }
 }
 
-/// Descriptors of a table with `places`, from `first` on.
+/// Descriptors of a table with `places`, from `first` on. None if the chain goes round in circles, or out of its table.
 fn follow(first: u16, places: u16, read: impl Fn(u16) -> Descriptor) -> Vec<Descriptor> {
-    let (mut found, mut place) = (Vec::new(), first);
-    while place < places && found.len() < LONGEST {
-        let descriptor = read(place);
-        found.push(descriptor);
-        if descriptor.flags & NEXT == 0 {
-            return found;
-        }
-        place = descriptor.next;
-    }
-    // It goes round in circles, or out of its table.
-    Vec::new()
+    let in_table = |place| (place < places).then(|| read(place));
+    let found: Vec<_> = chain(first, in_table).take(LONGEST).collect();
+    let ends = found.last().is_some_and(|last| last.is_last());
+    if ends { found } else { Vec::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Flags of virtio 1.2, 2.7.5.
+    const NEXT: u16 = 1;
+    const WRITE: u16 = 2;
+
     fn descriptor(flags: u16, next: u16) -> Descriptor {
-        Descriptor { address: 0, length: 1, flags, next }
+        let mut bytes = [0; DESCRIPTOR_BYTES];
+        bytes[8] = 1;
+        bytes[12..14].copy_from_slice(&flags.to_le_bytes());
+        bytes[14..].copy_from_slice(&next.to_le_bytes());
+        Descriptor::from_bytes(bytes)
     }
 
     #[test]
@@ -169,16 +142,5 @@ mod tests {
         assert_eq!(chain.iter().map(|part| part.is_written()).collect::<Vec<_>>(), [false, true, false]);
         assert!(follow(0, 3, |_| descriptor(NEXT, 0)).is_empty());
         assert!(follow(0, 3, |_| descriptor(NEXT, 3)).is_empty());
-    }
-
-    #[test]
-    fn a_descriptor_is_read_as_virtio_lays_it() {
-        let mut bytes = [0; DESCRIPTOR_BYTES];
-        bytes[..8].copy_from_slice(&0x1234_5678_9abc_def0u64.to_le_bytes());
-        bytes[8..12].copy_from_slice(&4096u32.to_le_bytes());
-        bytes[12..14].copy_from_slice(&(NEXT | WRITE).to_le_bytes());
-        bytes[14..].copy_from_slice(&7u16.to_le_bytes());
-        let Descriptor { address, length, flags, next } = Descriptor::from_bytes(bytes);
-        assert_eq!((address, length, flags, next), (0x1234_5678_9abc_def0, 4096, 3, 7));
     }
 }

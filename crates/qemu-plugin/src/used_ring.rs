@@ -1,28 +1,24 @@
-//! The ring of a virtio queue in the guest's memory: how much an answered request has moved.
+//! The used ring of a virtio queue, in the guest's memory: how much an answered request has moved.
 //!
 //! ```text
 //!   used ring    index --> element: first descriptor, bytes that the device wrote
-//!   descriptors  first --> address, length, flags, next --> ...     an indirect one is a table of others
 //! ```
 //!
 //! Not modelled: packed rings, which QEMU does not offer unless it is asked to. A guest may have written anything there, so
 //! a chain ends at the queue's size, and only memory is read.
-//! Source: virtio 1.2, 2.7.5 (descriptors), 2.7.5.3 (indirect ones), 2.7.8 (used ring).
+//! Source: virtio 1.2, 2.7.8.
 
-/// Bytes of a descriptor, of an element of the used ring, and of what the used ring has before its elements.
-const DESCRIPTOR: u64 = 16;
+use crate::descriptor::{DESCRIPTOR_BYTES, Descriptor, chain};
+
+/// Bytes of an element, and of what is before the elements.
 const ELEMENT: u64 = 8;
 const BEFORE_ELEMENTS: u64 = 4;
-/// Place of the index in a used ring `[bytes]`.
+/// Place of the index `[bytes]`.
 const INDEX: u64 = 2;
-/// Flags of a descriptor: another one follows; the device writes; it is a table of descriptors.
-const NEXT: u16 = 1;
-const WRITE: u16 = 2;
-const INDIRECT: u16 = 4;
 
 /// Where a queue is in the guest's physical memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ring {
+pub struct UsedRing {
     /// elements that it has room for, a power of two
     pub size: u32,
     pub descriptors: u64,
@@ -36,7 +32,7 @@ pub struct Moved {
     pub from_guest: u64,
 }
 
-impl Ring {
+impl UsedRing {
     /// Address of the used ring's index.
     pub fn index(&self) -> u64 {
         self.used.wrapping_add(INDEX)
@@ -51,32 +47,25 @@ impl Ring {
             return Moved::default();
         }
         let (first, written) = (word(&element, 0), word(&element, 4));
-        Moved { to_guest: written.into(), from_guest: self.readable(first, &read) }
+        let from_guest = u16::try_from(first).map_or(0, |first| self.readable(first, &read));
+        Moved { to_guest: written.into(), from_guest }
     }
 
-    /// Bytes of a chain that the device has read.
-    fn readable(&self, first: u32, read: &impl Fn(u64, &mut [u8]) -> bool) -> u64 {
-        let (mut table, mut place, mut bytes) = (self.descriptors, first, 0);
-        for _ in 0..=self.size {
-            let mut descriptor = [0; DESCRIPTOR as usize];
-            if !read(table.wrapping_add(u64::from(place) * DESCRIPTOR), &mut descriptor) {
-                break;
-            }
-            let (length, last) = (word(&descriptor, 8), word(&descriptor, 12));
-            let (flags, next) = (last as u16, last >> 16);
-            if flags & INDIRECT != 0 {
-                (table, place) = (u64::from(word(&descriptor, 0)) | u64::from(word(&descriptor, 4)) << 32, 0);
-                continue;
-            }
-            if flags & WRITE == 0 {
-                bytes += u64::from(length);
-            }
-            if flags & NEXT == 0 {
-                break;
-            }
-            place = next;
-        }
-        bytes
+    /// Bytes of a chain that the device has read. The last of the ring's descriptors may be a table of others.
+    fn readable(&self, first: u16, read: &impl Fn(u64, &mut [u8]) -> bool) -> u64 {
+        let of_table = |table: u64, first| {
+            let descriptor = move |place: u16| {
+                let mut bytes = [0; DESCRIPTOR_BYTES];
+                let address = table.wrapping_add(u64::from(place) * DESCRIPTOR_BYTES as u64);
+                read(address, &mut bytes).then(|| Descriptor::from_bytes(bytes))
+            };
+            chain(first, descriptor).take(self.size as usize + 1)
+        };
+        let in_ring: Vec<_> = of_table(self.descriptors, first).collect();
+        let table = in_ring.last().filter(|last| last.is_table());
+        let in_table = table.into_iter().flat_map(|table| of_table(table.address, 0));
+        let data = in_ring.iter().copied().chain(in_table).filter(|one| !one.is_table() && !one.is_written());
+        data.map(|one| u64::from(one.length)).sum()
     }
 }
 
@@ -88,7 +77,11 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 mod tests {
     use super::*;
 
-    const RING: Ring = Ring { size: 4, descriptors: 0x100, used: 0x200 };
+    /// Flags of virtio 1.2, 2.7.5.
+    const NEXT: u16 = 1;
+    const WRITE: u16 = 2;
+    const INDIRECT: u16 = 4;
+    const RING: UsedRing = UsedRing { size: 4, descriptors: 0x100, used: 0x200 };
 
     /// Memory of a kilobyte, as virtio 1.2 lays it out.
     struct Memory([u8; 1024]);
