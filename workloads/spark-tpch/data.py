@@ -40,7 +40,7 @@ def main() -> None:
         spark = session.start(made, Path(scratch), heap=HEAP, partitions=1, jvm=[archive])
         for number in SHUFFLING:
             spark.sql(texts[number]).collect()
-        spark.stop()
+        session.end(spark)
 
 
 if __name__ == "__main__":
