@@ -140,6 +140,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "workloads/redis-ycsb/data.py": OF_A_SIZE,
     "workloads/rocksdb-ycsb/data.py": OF_A_SIZE,
     "workloads/social-network/data.py": OF_A_SIZE,
+    "workloads/embedding-torch/bag.py": {"os.environ": ENVIRONMENT},
     "workloads/spark-tpch/data.py": OF_A_SIZE,
     "workloads/spark-tpch/spark.py": {"os.environ": ENVIRONMENT},
     "workloads/social-network/logic.py": {

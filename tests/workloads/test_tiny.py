@@ -24,12 +24,13 @@ OPTIONS = {
     "postgresql-tpch": ["--with", "queries=14", "--with", "streams=2"],
     # The answers to all six queries are checked on the host, in test_data.py.
     "duckdb-tpch": ["--with", "queries=1,6"],
+    "embedding-torch": ["--with", "threads=2"],
     "spark-tpch": ["--with", "passes=1"],
 }
 
 #: The test of spilled data has their program in each run of the tests. PostgreSQL too reads from the drive.
-#: Spark takes minutes to start, and its packages have 400 MB.
-ONCE_A_WEEK = {"duckdb-tpch", "duckdb-tpch-drive", "duckdb-tpch-spilled", "spark-tpch"}
+#: `scripts/setup tests` has no packages of Spark and torch.
+ONCE_A_WEEK = {"duckdb-tpch", "duckdb-tpch-drive", "duckdb-tpch-spilled", "embedding-torch", "spark-tpch"}
 #: A run of a small size stays small. Spark's least query has dozens of tasks.
 MOST_INSTRUCTIONS, MOST_OF_SPARK = 200e6, 6e9
 
