@@ -3,7 +3,7 @@
 Debian's Redis on the testbed in SNC mode: two DDR5 channels beside CXL-A. As in the paper, keys are uniform
 and only the server's pages are placed. The server always has eight requests to answer. The paper prints no
 size of its data. Here they have 1.3 GB, so that page tables leave L2, as those of a full server do. Each of
-fifteen runs loads them for four minutes.
+fifteen runs takes five minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MACHINE = "6430-cxl-a-snc4"
 #: Share of pages on CXL memory -> change of throughput [%].
 THROUGHPUT = {25: -8.0, 50: -15.0, 75: -22.0, 100: -30.0}
 
-#: Of the whole figure.
+#: Records of the whole figure.
 RECORDS = 600_000
 
 
