@@ -4,10 +4,11 @@ mod support;
 
 use std::ops::Range;
 
-use cxlab_kernel::Stream;
+use cxlab_kernel::{Bytes, Stream};
 use cxlab_model::addr::Hpa;
 use cxlab_model::fact::Sourced;
 use cxlab_model::feed::{Branch, LineAccess, Outcome, Touch};
+use cxlab_model::home::AddressRange;
 use cxlab_model::request::NodeId;
 use cxlab_model::summary::Summary;
 use cxlab_model::translation::{AddressSpace, Forget, PageSize};
@@ -230,4 +231,24 @@ fn what_was_touched_functionally_is_in_the_cache_of_its_device() {
     assert_eq!(fills(0..0, 0..16), 16, "no page is there");
     assert_eq!(fills(0..32, 16..32), 0, "the 16 pages that were touched last are there");
     assert_eq!(fills(0..32, 0..16), 16, "the 16 pages before them are not");
+}
+
+#[test]
+fn lines_that_snoops_push_out_of_the_llc_are_written_in_no_time() {
+    // Each slice holds one line. Core 0 changes 500 lines, and core 1 reads them: each comes to the LLC, and pushes the
+    // one before it out. Nothing of that is left for detail.
+    let mut spec = support::quiet(MACHINE);
+    spec.host.llc.slice_capacity = Sourced::new(Bytes::new(LINE), "the test");
+    spec.host.llc.ways = Sourced::new(1, "the test");
+    let mut machine = Machine::new(spec, 2, &[AddressRange { start: 0, length: GIB, node: 0 }]).unwrap();
+    (0..500).for_each(|line| machine.touch(0, store(line * LINE), Touch::Plain));
+    (0..500).for_each(|line| machine.touch(1, load(line * LINE), Touch::Plain));
+    let mut scripts = [Script::default(), Script::default()];
+    scripts[0].chase(GIB / 2);
+    for script in &mut scripts {
+        script.settle();
+    }
+    machine.run(&mut scripts, |_| Ok(())).unwrap();
+    let dram = &Summary::of(&machine).nodes["dram"];
+    assert_eq!((dram.loads, dram.write_bytes), (1, 0));
 }

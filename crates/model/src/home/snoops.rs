@@ -46,7 +46,9 @@ impl Home {
             }
         };
         request.grant = answer.grant.unwrap_or(LineState::Shared);
-        self.snoop(line, answer, ask, now, around);
+        if let Some((copy, of)) = snoop(line, answer, ask, around) {
+            self.fill_llc(copy, of, now, around);
+        }
         let snooped = now + self.snoop_time(slice, answer.snoop.0);
         match answer.source {
             Source::Home => Found::Here(snooped),
@@ -62,30 +64,22 @@ impl Home {
         ways.max().unwrap_or(Time::ZERO)
     }
 
-    /// Leaves the cores' copies in the state of the answer. A changed copy goes to the LLC, unless the asker wants to
-    /// change the line. A line that a second core reads also goes to the LLC, changed or not, so that a third core
-    /// finds it there. Source: Arm DynamIQ Shared Unit, Technical Reference Manual, "L3 cache allocation policy":
-    /// inclusive for shared lines. Intel and AMD print no rule.
-    fn snoop<A: Around>(&mut self, line: Hpa, answer: Answer, ask: Ask, now: Time, around: &mut A) {
-        let (snooped, left) = answer.snoop;
-        for core in snooped {
-            let Some(changed) = around.snoop(core, line, left) else { continue };
-            if ask == Ask::Read || changed && (left == Snoop::Share || ask == Ask::Flush) {
-                self.fill_llc(Victim { line, changed }, core, now, around);
-            }
-        }
-    }
-
-    /// Gives a core a line as if it had asked before the run began. At `now` the memory hears of another core's
-    /// changes.
-    pub fn claim<A: Around>(&mut self, line: Hpa, core: CoreId, store: bool, now: Time, around: &mut A) -> LineState {
+    /// Gives a core a line in no time. Returns its rights, and the changed line that has left the LLC for another
+    /// core's copy: its memory has it by now.
+    pub fn claim<A: Around>(
+        &mut self,
+        line: Hpa,
+        core: CoreId,
+        store: bool,
+        around: &mut A,
+    ) -> (LineState, Option<Hpa>) {
         let ask = if store { Ask::Own } else { Ask::Read };
         let Some(filter) = &mut self.filter else {
-            return if store { LineState::Modified } else { LineState::Exclusive };
+            return (if store { LineState::Modified } else { LineState::Exclusive }, None);
         };
         let answer = filter.claim(line, ask, core);
-        self.snoop(line, answer, ask, now, around);
-        answer.grant.expect("a core that reads or owns gets its copy")
+        let written = snoop(line, answer, ask, around).and_then(|(copy, of)| self.take_in(copy, of));
+        (answer.grant.expect("a core that reads or owns gets its copy"), written)
     }
 
     /// A line is at its core. The next request for it is looked up.
@@ -117,6 +111,23 @@ impl Home {
             filter.left(line, core);
         }
     }
+}
+
+/// Leaves the cores' copies in the state of the answer. Returns the copy that goes to the LLC, and its core. A changed
+/// copy goes there, unless the asker wants to change the line. A line that a second core reads also goes there, changed
+/// or not, so that a third core finds it. Source: Arm DynamIQ Shared Unit, Technical Reference Manual, "L3 cache
+/// allocation policy": inclusive for shared lines. Intel and AMD print no rule.
+fn snoop<A: Around>(line: Hpa, answer: Answer, ask: Ask, around: &mut A) -> Option<(Victim, CoreId)> {
+    let (snooped, left) = answer.snoop;
+    // Of several copies none is changed, and nobody reads one by a snoop: at most one copy goes to the LLC.
+    let mut to_llc = None;
+    for core in snooped {
+        let Some(changed) = around.snoop(core, line, left) else { continue };
+        if ask == Ask::Read || changed && (left == Snoop::Share || ask == Ask::Flush) {
+            to_llc = Some((Victim { line, changed }, core));
+        }
+    }
+    to_llc
 }
 
 fn ask_of(op: Op) -> Ask {

@@ -212,9 +212,12 @@ impl Machine {
 
     /// A line that its core lacks comes from beyond, in no time.
     fn bring(&mut self, line: Hpa, store: bool, by: Reference, to: Nearest) {
-        let (id, now) = (by.core, self.shared.queue.now());
+        let id = by.core;
         let (home, mut around) = self.shared.at_home(&mut self.cores);
-        let state = home.claim(line, id, store, now, &mut around);
+        let (state, written) = home.claim(line, id, store, &mut around);
+        if let Some(written) = written {
+            self.warm_device_cache(written, true);
+        }
         self.shared.touch(line);
         if let Some(victim) = self.cores[usize::from(id.0)].warm(line, state, by, to) {
             self.shared.touch(victim.line);
