@@ -57,7 +57,7 @@ def bound(node: str) -> Options:
 
 def share(percent: int) -> Options:
     """Options that place this share of the pages on CXL memory."""
-    weights = {10: (9, 1), 25: (3, 1), 50: (1, 1), 75: (1, 3), 20: (4, 1), 33: (2, 1), 67: (1, 2)}
+    weights = {10: (9, 1), 20: (4, 1), 25: (3, 1), 33: (2, 1), 50: (1, 1), 63: (3, 5), 67: (1, 2), 75: (1, 3)}
     if percent in (0, 100):
         return ("--membind", "cxl" if percent else "dram")
     dram, cxl = weights[percent]
@@ -73,6 +73,8 @@ class Runs(Generic[M]):
     machine: str
     values: Mapping[str, str | int] = field(default_factory=dict)
     size: str = "paper-ratio"
+    #: size of a subset; None: `QUICK_SIZE`, or that of tests
+    quick_size: str | None = None
     seeds: int = SEEDS
 
     def measure(self, placement: Options, **more: str | int) -> M:
@@ -88,7 +90,8 @@ class Runs(Generic[M]):
     def _written(self, placement: Options, more: Mapping[str, str | int]) -> Written:
         """The document of the runs, which are made unless the folder has them."""
         name = self.workload.name
-        size, seeds = (_quick_size(name), 1) if self.asked.quick else (self.size, self.seeds)
+        quick = self.quick_size or _quick_size(name)
+        size, seeds = (quick, 1) if self.asked.quick else (self.size, self.seeds)
         given = [
             word for key, value in {**self.values, **more}.items() for word in ("--with", f"{key}={value}")
         ]

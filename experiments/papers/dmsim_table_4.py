@@ -127,7 +127,7 @@ def in_guest(asked: Asked, threads: int) -> Guest:
         options = ["--machine", MACHINE, "--set", machines.NO_PREFETCH, "--membind", NODE]
         options += ["--detail", "marker"]
         options += ["--cpus", str(threads), "--sample", sample, "--sample-seed", str(seed)]
-        given = [rows, queries // threads, PER_QUERY, threads, 0, 0, seed, "spin"]
+        given = [rows, queries // threads, PER_QUERY, threads, 0, 0, 0, 0, seed, "spin"]
         name = f"{threads}-{rows}-{queries}-{seed}"
         said, result = guests.run_once(asked.folder, name, options, [program, *map(str, given)])
         found = re.search(r"looks in the last barrier (\d+)", said)

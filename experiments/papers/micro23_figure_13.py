@@ -37,8 +37,9 @@ PROGRAMS = {
     "ocean": ("96", "30", "0", "1000000000"),
     "relativity": ("32", "0", "1000000000"),
 }
-#: Rows, queries, rows a query, threads, warm queries, skew, seed: it has drawn all queries before the first.
-EMBEDDING = ("65536", "40000", "80", "2", "0", "0", "1")
+#: Rows, queries, rows a query, threads, warm queries, skew, exponential, fill, seed. It has drawn all queries
+#: before the first.
+EMBEDDING = ("65536", "40000", "80", "2", "0", "0", "0", "0", "1")
 SUBJECT = workloads.subject_of(*PROGRAMS, "embedding")
 CPUS, MEMORY = 2, "dram=256M,cxl=256M"
 SHARES, QUICK_SHARES = "0%,10%,20%,30%,40%,50%", "0%,20%,50%"

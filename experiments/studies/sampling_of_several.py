@@ -101,7 +101,7 @@ def programs(folder: Path) -> dict[str, Callable[[], Subject]]:
 
     def embedding() -> Subject:
         program = str(guests.build_workload(folder, "embedding"))
-        return Subject(4, [program, "65536", "1500", "80", "4", "4", "0", "1"], MARKED)
+        return Subject(4, [program, "65536", "1500", "80", "4", "4", "0", "0", "0", "1"], MARKED)
 
     def euler(threads: int, steps: int) -> Subject:
         openmp = ["env", f"OMP_NUM_THREADS={threads}", "OMP_PROC_BIND=true", "OMP_WAIT_POLICY=passive"]

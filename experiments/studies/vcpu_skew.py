@@ -65,7 +65,7 @@ def times_of_many(folder: Path, skew: str, cpus: int, turns: int) -> list[float]
     """Times of a turn at the lock, a round of the barrier, a turn without PAUSE, and a query [ns]."""
     lock, embedding = guests.build(folder, "lock"), guests.build_workload(folder, "embedding")
     programs = [f"{lock} {kind} {cpus} {turns}" for kind in ("spin", "barrier", "hard")]
-    programs.append(f"{embedding} {ROWS} {QUERIES} {PER_QUERY} {cpus} 2 0 1 spin")
+    programs.append(f"{embedding} {ROWS} {QUERIES} {PER_QUERY} {cpus} 2 0 0 0 1 spin")
     given = ["--detail", "marker", "--cpus", str(cpus), "--membind", "cxl", "--no-prefetch", "--skew", skew]
     said, _ = guests.run_once(folder, f"{cpus}-{skew}", given, ["sh", "-c", "; ".join(programs)])
     lines = said.splitlines()

@@ -178,7 +178,7 @@ def test_a_parameter_can_say_whether_caches_are_warm(tmp_path: Path) -> None:
         True,
     ]
     file.write_text(file.read_text().replace('warm_up = "turns"', 'warm_up = "heat"'))
-    with pytest.raises(InputError, match="true, false or a parameter: turns"):
+    with pytest.raises(InputError, match="true, false, a parameter or a value of the sizes: turns"):
         description.load(tmp_path)
 
 

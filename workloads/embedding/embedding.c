@@ -1,16 +1,21 @@
 /* Embedding reduction, as MERCI measures it: rows of a table are gathered and added up to one row a query.
  *
- *   embedding ROWS QUERIES PER_QUERY THREADS WARM SKEW SEED [spin]
+ *   embedding ROWS QUERIES PER_QUERY THREADS WARM SKEW EXPONENTIAL FILL SEED [spin | NODE,...]
  *
  * A row is 64 floats. A query adds up PER_QUERY rows; SKEW is the exponent of Zipf's law that draws them, in
- * hundredths, and 0 draws all rows alike. Each thread has queries of its own, drawn before detail begins, as
- * MERCI reads its queries from a file. It runs WARM of them that are not counted. Threads begin together. With `spin`
- * they wait for each other as MERCI's do, in a loop around a load and a PAUSE, and its turns at the end are counted.
+ * hundredths, and 0 draws all rows alike. EXPONENTIAL is the share of draws, in percent, that are by an exponential
+ * law instead: how often a row is asked for is exponential over the rows. Each thread has queries of its own, drawn before detail begins, as
+ * MERCI reads its queries from a file. Before detail begins, the threads of a table run FILL queries, which fill the
+ * caches. Each then runs WARM queries in detail that are not counted. Threads begin together. With `spin` they wait for each other as MERCI's
+ * do, in a loop around a load and a PAUSE, and its turns at the end are counted.
+ * With nodes, by Linux's numbers, the threads are as many groups more, each with a table of its own on its node. Only
+ * the first group is counted, whose pages are where the run puts them. The others gather until it has ended.
  * Source: Y. Lee et al., MERCI, ASPLOS 2021: EMBEDDING_DIM of its utils.h, and its reduction on one thread a core. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
 
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <immintrin.h>
 #include <math.h>
 #include <pthread.h>
@@ -22,29 +27,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define DIMENSION 64
 #define MOST_THREADS 64
+#define MOST_GROUPS 8
 
 typedef float lanes __attribute__((vector_size(32)));
 
 struct thread {
     pthread_t handle;
-    int number;
+    int number, group;
     uint32_t *rows;
     float *sums;
     double seconds;
     uint64_t waited;
 };
 
-static float *table;
-static uint64_t rows, queries, per_query, warm;
+static float *tables[MOST_GROUPS];
+static int groups = 1, nodes[MOST_GROUPS];
+static uint64_t rows, queries, per_query, warm, fill, exponential;
 static int threads;
 static struct thread all[MOST_THREADS];
 static pthread_barrier_t together;
 static bool spins;
-static atomic_int arrived, passed;
+static atomic_int arrived, passed, counted;
 
 static void fail(const char *what) {
     fprintf(stderr, "embedding: %s\n", what);
@@ -58,9 +67,14 @@ static uint64_t next_bits(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-/* The inverse of Zipf's integral: rank x of n has a density of x^-skew. Ranks are spread over the table. */
+/* Rank x of n has a density of x^-skew (the inverse of Zipf's integral) or of ln(n / x): that is the density of a product
+ * of two uniform numbers, and the x-th largest of n exponential ones. Ranks are spread over the table. */
 static uint32_t draw(uint64_t *state, double skew) {
     uint64_t bits = next_bits(state);
+    if (exponential > 0 && next_bits(state) % 100 < exponential) {
+        double product = (double)(bits >> 11) * 0x1p-53 * ((double)(next_bits(state) >> 11) * 0x1p-53);
+        return (uint32_t)((uint64_t)(product * (double)rows) * 2654435761u % rows);
+    }
     if (skew == 0)
         return (uint32_t)(((unsigned __int128)bits * rows) >> 64);
     double u = (double)(bits >> 11) * 0x1p-53, rest = 1 - skew;
@@ -71,9 +85,11 @@ static uint32_t draw(uint64_t *state, double skew) {
 /* Whole numbers, so that every order of additions gives the same sum. */
 static float value_of(uint64_t row, uint64_t place) { return (float)((row * 7 + place * 13) % 101); }
 
-static void *pages(size_t bytes) {
+/* Pages of a group: of the first where the run puts them, of another on its node. */
+static void *pages(size_t bytes, int group) {
     void *found = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (found == MAP_FAILED)
+    unsigned long node = group > 0 ? 1ul << nodes[group] : 0;
+    if (found == MAP_FAILED || (group > 0 && syscall(SYS_mbind, found, bytes, MPOL_BIND, &node, 64, 0) != 0))
         fail(strerror(errno));
     return found;
 }
@@ -84,7 +100,7 @@ static double seconds(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static __attribute__((noinline)) void reduce(const uint32_t *asked, float *sum) {
+static __attribute__((noinline)) void reduce(const float *table, const uint32_t *asked, float *sum) {
     lanes sums[DIMENSION / 8] = {0};
     for (uint64_t item = 0; item < per_query; item++) {
         const lanes *row = (const lanes *)(table + (uint64_t)asked[item] * DIMENSION);
@@ -118,16 +134,23 @@ static void *work(void *argument) {
     CPU_ZERO(&one);
     CPU_SET(thread->number, &one);
     sched_setaffinity(0, sizeof one, &one);
+    const uint32_t *asked = thread->rows;
+    const float *table = tables[thread->group];
+    for (uint64_t query = 0; query < fill; query++, asked += per_query)
+        reduce(table, asked, thread->sums);
     pthread_barrier_wait(&together);
     if (thread->number == 0)
         CXLAB_REGION_BEGIN;
     meet();
-    for (uint64_t query = 0; query < warm; query++)
-        reduce(thread->rows + query * per_query, thread->sums);
+    for (uint64_t query = 0; query < warm; query++, asked += per_query)
+        reduce(table, asked, thread->sums);
     double begun = seconds();
-    for (uint64_t query = 0; query < queries; query++)
-        reduce(thread->rows + (warm + query) * per_query, thread->sums + query * DIMENSION);
+    for (uint64_t query = 0; query < queries; query++, asked += per_query)
+        reduce(table, asked, thread->sums + query * DIMENSION);
     thread->seconds = seconds() - begun;
+    atomic_fetch_add(&counted, thread->group == 0);
+    for (uint64_t query = 0; groups > 1 && atomic_load(&counted) < threads / groups; query = (query + 1) % queries)
+        reduce(table, thread->rows + (fill + warm + query) * per_query, thread->sums + query * DIMENSION);
     thread->waited = meet();
     if (thread->number == 0)
         CXLAB_REGION_END;
@@ -141,33 +164,44 @@ static void check(void) {
             for (uint64_t place = 0; place < DIMENSION; place += 9) {
                 float expected = 0;
                 for (uint64_t item = 0; item < per_query; item++)
-                    expected += value_of(all[number].rows[(warm + query) * per_query + item], place);
+                    expected += value_of(all[number].rows[(fill + warm + query) * per_query + item], place);
                 if (all[number].sums[query * DIMENSION + place] != expected)
                     fail("a sum is wrong");
             }
 }
 
 int main(int argc, char **argv) {
-    if (argc != 8 && !(argc == 9 && strcmp(argv[8], "spin") == 0))
-        fail("seven arguments are needed, and perhaps `spin`; the file says which");
-    spins = argc == 9;
+    if (argc != 10 && argc != 11)
+        fail("nine arguments are needed, and perhaps `spin` or nodes; the file says which");
+    spins = argc == 11 && strcmp(argv[10], "spin") == 0;
+    for (char *node = argc == 11 && !spins ? strtok(argv[10], ",") : NULL; node != NULL; node = strtok(NULL, ",")) {
+        if (groups == MOST_GROUPS)
+            fail("seven nodes at most");
+        nodes[groups++] = atoi(node);
+    }
     rows = strtoull(argv[1], NULL, 10), queries = strtoull(argv[2], NULL, 10);
     per_query = strtoull(argv[3], NULL, 10), threads = atoi(argv[4]), warm = strtoull(argv[5], NULL, 10);
     double skew = atof(argv[6]) / 100;
-    uint64_t seed = strtoull(argv[7], NULL, 10);
+    exponential = strtoull(argv[7], NULL, 10), fill = strtoull(argv[8], NULL, 10);
+    uint64_t seed = strtoull(argv[9], NULL, 10);
     if (rows < 1 || rows > UINT32_MAX || queries < 1 || per_query < 1 || threads < 1 || threads > MOST_THREADS)
         fail("rows, queries and rows a query are 1 or more, threads 1 to 64");
-    table = pages(rows * DIMENSION * sizeof *table);
-    for (uint64_t row = 0; row < rows; row++)
-        for (uint64_t place = 0; place < DIMENSION; place++)
-            table[row * DIMENSION + place] = value_of(row, place);
+    fill /= (uint64_t)(threads / groups);
+    if (threads % groups != 0)
+        fail("every group has as many threads");
+    for (int group = 0; group < groups; group++) {
+        tables[group] = pages(rows * DIMENSION * sizeof *tables[group], group);
+        for (uint64_t row = 0; row < rows; row++)
+            for (uint64_t place = 0; place < DIMENSION; place++)
+                tables[group][row * DIMENSION + place] = value_of(row, place);
+    }
     pthread_barrier_init(&together, NULL, (unsigned)threads);
     for (int number = 0; number < threads; number++) {
         struct thread *thread = &all[number];
-        uint64_t state = seed * 1000 + (uint64_t)number, items = (warm + queries) * per_query;
-        thread->number = number;
-        thread->rows = pages(items * sizeof *thread->rows);
-        thread->sums = pages((queries + 1) * DIMENSION * sizeof *thread->sums);
+        uint64_t state = seed * 1000 + (uint64_t)number, items = (fill + warm + queries) * per_query;
+        thread->number = number, thread->group = number / (threads / groups);
+        thread->rows = pages(items * sizeof *thread->rows, thread->group);
+        thread->sums = pages((queries + 1) * DIMENSION * sizeof *thread->sums, thread->group);
         memset(thread->sums, 0, (queries + 1) * DIMENSION * sizeof *thread->sums);
         for (uint64_t item = 0; item < items; item++)
             thread->rows[item] = draw(&state, skew);
@@ -181,12 +215,14 @@ int main(int argc, char **argv) {
         if (number > 0)
             pthread_join(all[number].handle, NULL);
         waited += all[number].waited;
+        if (all[number].group > 0)
+            continue;
         rate += (double)queries / all[number].seconds;
         longest = all[number].seconds > longest ? all[number].seconds : longest;
     }
     check();
     printf("measure throughput %.9g\n", rate);
-    printf("measure gathered %.9g\n", rate * (double)(per_query * DIMENSION * sizeof *table) / 1e9);
+    printf("measure gathered %.9g\n", rate * (double)(per_query * DIMENSION * sizeof *tables[0]) / 1e9);
     printf("measure slowest_thread %.9g\n", longest * 1e6);
     if (spins)
         printf("looks in the last barrier %llu\n", (unsigned long long)waited);

@@ -1,1 +1,1 @@
-exec "$WORKLOAD_BUILD/program" "$rows" "$queries" "$per_query" "$threads" "$warm" "$skew" "$seed"
+exec "$WORKLOAD_BUILD/program" "$rows" "$queries" "$per_query" "$threads" "$warm" "$skew" "$exponential" "$fill" "$seed" ${beside:+"$beside"}

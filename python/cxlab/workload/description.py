@@ -67,7 +67,7 @@ class Document(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     parameters: dict[str, Parameter] = {}
     #: processors of the guest, or the parameter that says how many
     cpus: int | str = 1
-    #: keep caches warm up to the marker, or the parameter that says so (0 or 1)
+    #: keep caches warm up to the marker, or the parameter or value of the sizes that says so (0: no)
     warm_up: bool | str = False
     #: windows that a run on one processor times, as ``--sample`` takes them; None: every instruction is timed
     sample: str | None = None
@@ -230,8 +230,10 @@ def _faults(workload: Workload) -> list[tuple[str, str, str]]:
         faults.append(("sizes", "is empty", "one size or more, as [sizes.tiny]"))
     if not document.measures:
         faults.append(("measures", "is empty", "one measure or more"))
-    if isinstance(document.warm_up, str) and document.warm_up not in document.parameters:
-        valid = f"true, false or a parameter: {', '.join(document.parameters) or 'there is none'}"
+    # Every size has the values of the first.
+    named = [*document.parameters, *next(iter(document.sizes.values()), Size("", {})).values]
+    if isinstance(document.warm_up, str) and document.warm_up not in named:
+        valid = f"true, false, a parameter or a value of the sizes: {', '.join(named) or 'there is none'}"
         faults.append(("warm_up", document.warm_up, valid))
     if isinstance(document.cpus, str):
         numbers = [name for name, one in document.parameters.items() if isinstance(one.default, int)]
