@@ -64,7 +64,7 @@ def order(what: str, rank: str, place: int, found: repeats.Estimate) -> Row:
 
 
 def measure(asked: Asked) -> Report:
-    """The sweep; quick: three shares."""
+    """The sweep; quick: six shares."""
     runs = workloads.Runs(
         asked, EMBEDDING, MACHINE, {"threads": THREADS}, size="dblp", quick_size="dblp-quick"
     )

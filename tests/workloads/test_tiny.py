@@ -74,6 +74,19 @@ def test_throughput_is_that_of_the_connections_by_littles_law(tmp_path: Path) ->
     assert found["latency_p50"] <= found["latency_p99"]
 
 
+def test_a_group_beside_has_its_table_on_its_node_and_is_not_counted(tmp_path: Path) -> None:
+    # Two of four threads gather from the other socket's DDR, Linux's node 2.
+    groups = ["--with", "threads=4", "--with", "beside=2"]
+    document = run(tmp_path, "embedding", "--machine", "6430-cxl-a", "--membind", "cxl", *groups)
+    nodes = document["runs"][0]["nodes"]
+    # Two threads have 12 queries of 80 rows of 256 B each. Most rows of 2 MB are asked for once or twice.
+    gathered = 2 * 12 * 80 * 256
+    assert nodes["cxl"]["read_bytes"] > gathered / 2 and nodes["remote"]["read_bytes"] > gathered / 2
+    rate, slowest_us = (document["measures"][name]["seeds"][0] for name in ("throughput", "slowest_thread"))
+    # Each counted thread has done its 10 queries by the slowest one's time. Four threads would be 4 at least.
+    assert 2 <= rate * slowest_us * 1e-6 / 10 < 4
+
+
 def test_what_memory_has_no_room_for_goes_to_the_drive_and_comes_back(tmp_path: Path) -> None:
     document = run(tmp_path, "duckdb-tpch-spilled", "--membind", "dram", "--with", "spilled=20")
     found = {name: one["seeds"][0] for name, one in document["measures"].items()}

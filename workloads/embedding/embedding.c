@@ -3,20 +3,21 @@
  *   embedding ROWS QUERIES PER_QUERY THREADS WARM SKEW EXPONENTIAL FILL SEED [spin | NODE,...]
  *
  * A row is 64 floats. A query adds up PER_QUERY rows; SKEW is the exponent of Zipf's law that draws them, in
- * hundredths, and 0 draws all rows alike. EXPONENTIAL is the share of draws, in percent, that are by an exponential
- * law instead: how often a row is asked for is exponential over the rows. Each thread has queries of its own, drawn before detail begins, as
- * MERCI reads its queries from a file. Before detail begins, the threads of a table run FILL queries, which fill the
- * caches. Each then runs WARM queries in detail that are not counted. Threads begin together. With `spin` they wait for each other as MERCI's
- * do, in a loop around a load and a PAUSE, and its turns at the end are counted.
- * With nodes, by Linux's numbers, the threads are as many groups more, each with a table of its own on its node. Only
- * the first group is counted, whose pages are where the run puts them. The others gather until it has ended.
+ * hundredths, and 0 draws all rows alike. EXPONENTIAL is the share of draws, in percent, that are by another law: how
+ * often a row is asked for is exponential over the rows. Each thread has queries of its own, drawn before detail
+ * begins, as MERCI reads its queries from a file. Before detail begins, the threads of a table run FILL queries, which
+ * fill the caches. Each then runs WARM queries in detail that are not counted. Threads begin together. With `spin` they
+ * wait for each other as MERCI's do, in a loop around a load and a PAUSE, and its turns at the end are counted.
+ *
+ * Nodes, by Linux's numbers, have a table each, and a group of as many of the threads. Only the group without a node is
+ * counted, whose pages are where the run puts them. The others gather until it has ended.
  * Source: Y. Lee et al., MERCI, ASPLOS 2021: EMBEDDING_DIM of its utils.h, and its reduction on one thread a core. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
 
 #include <errno.h>
-#include <linux/mempolicy.h>
 #include <immintrin.h>
+#include <linux/mempolicy.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -34,6 +35,7 @@
 #define DIMENSION 64
 #define MOST_THREADS 64
 #define MOST_GROUPS 8
+#define MOST_NODES 64
 
 typedef float lanes __attribute__((vector_size(32)));
 
@@ -67,8 +69,8 @@ static uint64_t next_bits(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-/* Rank x of n has a density of x^-skew (the inverse of Zipf's integral) or of ln(n / x): that is the density of a product
- * of two uniform numbers, and the x-th largest of n exponential ones. Ranks are spread over the table. */
+/* Rank x of n has a density of x^-skew (the inverse of Zipf's integral), or of ln(n / x): that is the density of a
+ * product of two uniform numbers, and the x-th largest of n exponential ones. Ranks are spread over the table. */
 static uint32_t draw(uint64_t *state, double skew) {
     uint64_t bits = next_bits(state);
     if (exponential > 0 && next_bits(state) % 100 < exponential) {
@@ -89,7 +91,7 @@ static float value_of(uint64_t row, uint64_t place) { return (float)((row * 7 + 
 static void *pages(size_t bytes, int group) {
     void *found = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     unsigned long node = group > 0 ? 1ul << nodes[group] : 0;
-    if (found == MAP_FAILED || (group > 0 && syscall(SYS_mbind, found, bytes, MPOL_BIND, &node, 64, 0) != 0))
+    if (found == MAP_FAILED || (group > 0 && syscall(SYS_mbind, found, bytes, MPOL_BIND, &node, MOST_NODES, 0) != 0))
         fail(strerror(errno));
     return found;
 }
@@ -175,9 +177,11 @@ int main(int argc, char **argv) {
         fail("nine arguments are needed, and perhaps `spin` or nodes; the file says which");
     spins = argc == 11 && strcmp(argv[10], "spin") == 0;
     for (char *node = argc == 11 && !spins ? strtok(argv[10], ",") : NULL; node != NULL; node = strtok(NULL, ",")) {
-        if (groups == MOST_GROUPS)
-            fail("seven nodes at most");
-        nodes[groups++] = atoi(node);
+        char *end;
+        long number = strtol(node, &end, 10);
+        if (groups == MOST_GROUPS || end == node || *end != '\0' || number < 0 || number >= MOST_NODES)
+            fail("nodes are at most seven numbers of 0 to 63, as 3,4,5");
+        nodes[groups++] = (int)number;
     }
     rows = strtoull(argv[1], NULL, 10), queries = strtoull(argv[2], NULL, 10);
     per_query = strtoull(argv[3], NULL, 10), threads = atoi(argv[4]), warm = strtoull(argv[5], NULL, 10);
@@ -186,9 +190,11 @@ int main(int argc, char **argv) {
     uint64_t seed = strtoull(argv[9], NULL, 10);
     if (rows < 1 || rows > UINT32_MAX || queries < 1 || per_query < 1 || threads < 1 || threads > MOST_THREADS)
         fail("rows, queries and rows a query are 1 or more, threads 1 to 64");
-    fill /= (uint64_t)(threads / groups);
+    if (exponential > 100)
+        fail("draws by the exponential law are 0 to 100 percent");
     if (threads % groups != 0)
-        fail("every group has as many threads");
+        fail("threads are a multiple of the groups: one, and one for each node");
+    fill /= (uint64_t)(threads / groups);
     for (int group = 0; group < groups; group++) {
         tables[group] = pages(rows * DIMENSION * sizeof *tables[group], group);
         for (uint64_t row = 0; row < rows; row++)
