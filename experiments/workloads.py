@@ -34,7 +34,7 @@ from experiments.report import Row
 SEEDS = 3
 #: What a comparison over one seed cannot tell.
 QUICK_NOTE = "one seed of a small size: there is no interval, and no difference is shown to be real"
-#: Size of a subset, where a workload has it.
+#: Name of the size of a subset, and end of that name where a size has one of its own.
 QUICK_SIZE = "quick"
 
 Options = tuple[str, ...]
@@ -73,8 +73,6 @@ class Runs(Generic[M]):
     machine: str
     values: Mapping[str, str | int] = field(default_factory=dict)
     size: str = "paper-ratio"
-    #: size of a subset; None: `QUICK_SIZE`, or that of tests
-    quick_size: str | None = None
     seeds: int = SEEDS
 
     def measure(self, placement: Options, **more: str | int) -> M:
@@ -90,8 +88,7 @@ class Runs(Generic[M]):
     def _written(self, placement: Options, more: Mapping[str, str | int]) -> Written:
         """The document of the runs, which are made unless the folder has them."""
         name = self.workload.name
-        quick = self.quick_size or _quick_size(name)
-        size, seeds = (quick, 1) if self.asked.quick else (self.size, self.seeds)
+        size, seeds = (_quick_size(name, self.size), 1) if self.asked.quick else (self.size, self.seeds)
         given = [
             word for key, value in {**self.values, **more}.items() for word in ("--with", f"{key}={value}")
         ]
@@ -109,9 +106,10 @@ class Runs(Generic[M]):
         return written.read(kept)
 
 
-def _quick_size(name: str) -> str:
-    """The size of a subset: that of tests, where a workload has none that means more."""
-    return QUICK_SIZE if QUICK_SIZE in find(name).document.sizes else "tiny"
+def _quick_size(name: str, size: str) -> str:
+    """The size of a subset of ``size``: SIZE-quick, else quick, else that of tests."""
+    sizes = find(name).document.sizes
+    return next(one for one in (f"{size}-{QUICK_SIZE}", QUICK_SIZE, "tiny") if one in sizes)
 
 
 def _files(name: str) -> list[str]:

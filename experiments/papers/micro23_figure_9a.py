@@ -30,9 +30,7 @@ PAPER_SHARE, PAPER_GAIN = 63.0, 88.0
 
 def measure(asked: Asked) -> Report:
     """Sweep and compare."""
-    runs = workloads.Runs(
-        asked, EMBEDDING, MACHINE, {"threads": THREADS}, size="dblp", quick_size="dblp-quick"
-    )
+    runs = workloads.Runs(asked, EMBEDDING, MACHINE, {"threads": THREADS}, size="dblp")
     found = {
         percent: runs.measure(workloads.share(percent))
         for percent in (QUICK_SHARES if asked.quick else SHARES)

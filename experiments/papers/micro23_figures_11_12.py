@@ -65,9 +65,7 @@ def order(what: str, rank: str, place: int, found: repeats.Estimate) -> Row:
 
 def measure(asked: Asked) -> Report:
     """The sweep; quick: six shares."""
-    runs = workloads.Runs(
-        asked, EMBEDDING, MACHINE, {"threads": THREADS}, size="dblp", quick_size="dblp-quick"
-    )
+    runs = workloads.Runs(asked, EMBEDDING, MACHINE, {"threads": THREADS}, size="dblp")
     shares = QUICK_SHARES if asked.quick else SHARES
     throughput = {share: runs.measure(workloads.share(share)).throughput for share in shares}
     counted = {share: runs.models(workloads.share(share)) for share in shares}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from statistics import mean
 
-from cxlab import figure
+from cxlab import figure, model
 
 from experiments import workloads
 from experiments.experiment import Asked, Report
@@ -23,17 +23,20 @@ MAKES = ("micro23/table3",)
 MACHINE = "6430-cxl-a-four-snc"
 #: Threads of an SNC node, one a core.
 THREADS = 8
-#: Linux's numbers of the nodes dram-1 to dram-3: their place in the machine file.
-OTHER_NODES = "3,4,5"
+#: DDR of the other three SNC nodes.
+OTHERS = ("dram-1", "dram-2", "dram-3")
 #: Throughput over DDR on one node [%].
 CXL_ON_ONE, DDR_ON_FOUR, CXL_ON_FOUR = -5.3, 0.0, -49.6
 
 
 def measure(asked: Asked) -> Report:
     """All four cells; quick: without DDR on four nodes, which is as one node's."""
-    runs = workloads.Runs(asked, EMBEDDING, MACHINE, size="dblp", quick_size="dblp-quick")
+    runs = workloads.Runs(asked, EMBEDDING, MACHINE, size="dblp")
+    # Linux numbers the nodes in the machine's order.
+    nodes = [node.name for node in model.describe(MACHINE).nodes]
+    others = ",".join(str(nodes.index(name)) for name in OTHERS)
     one: dict[str, str | int] = {"threads": THREADS}
-    four: dict[str, str | int] = {"threads": 4 * THREADS, "beside": OTHER_NODES}
+    four: dict[str, str | int] = {"threads": 4 * THREADS, "beside": others}
     alone = runs.measure(workloads.share(0), **one).throughput
     cells = [
         ("one SNC node, CXL 100 %", CXL_ON_ONE, 100, one),

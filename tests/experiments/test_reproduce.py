@@ -151,7 +151,7 @@ def test_the_formula_is_the_papers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["dmsim/fig18"], "is not reproduced yet: "),
+        (["dmsim/fig18"], "is not reproduced yet: a property of another simulator"),
         (["micro23/fig99"], "is no figure or table of a listed paper"),
         ([], "exactly one of them"),
         (["micro23/fig9", "--list"], "2 of them are given"),

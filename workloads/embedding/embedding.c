@@ -90,9 +90,11 @@ static float value_of(uint64_t row, uint64_t place) { return (float)((row * 7 + 
 /* Pages of a group: of the first where the run puts them, of another on its node. */
 static void *pages(size_t bytes, int group) {
     void *found = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    unsigned long node = group > 0 ? 1ul << nodes[group] : 0;
-    if (found == MAP_FAILED || (group > 0 && syscall(SYS_mbind, found, bytes, MPOL_BIND, &node, MOST_NODES, 0) != 0))
+    unsigned long mask = 1ul << nodes[group];
+    if (found == MAP_FAILED)
         fail(strerror(errno));
+    if (group > 0 && syscall(SYS_mbind, found, bytes, MPOL_BIND, &mask, MOST_NODES, 0) != 0)
+        fail("Linux has no node of one of these numbers");
     return found;
 }
 

@@ -230,8 +230,8 @@ def _faults(workload: Workload) -> list[tuple[str, str, str]]:
         faults.append(("sizes", "is empty", "one size or more, as [sizes.tiny]"))
     if not document.measures:
         faults.append(("measures", "is empty", "one measure or more"))
-    # Every size has the values of the first.
-    named = [*document.parameters, *next(iter(document.sizes.values()), Size("", {})).values]
+    of_sizes = [key for size in document.sizes.values() for key in size.values]
+    named = dict.fromkeys([*document.parameters, *of_sizes])
     if isinstance(document.warm_up, str) and document.warm_up not in named:
         valid = f"true, false, a parameter or a value of the sizes: {', '.join(named) or 'there is none'}"
         faults.append(("warm_up", document.warm_up, valid))

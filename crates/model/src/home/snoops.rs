@@ -119,7 +119,7 @@ impl Home {
 /// allocation policy": inclusive for shared lines. Intel and AMD print no rule.
 fn snoop<A: Around>(line: Hpa, answer: Answer, ask: Ask, around: &mut A) -> Option<(Victim, CoreId)> {
     let (snooped, left) = answer.snoop;
-    // Of several copies none is changed, and nobody reads one by a snoop: at most one copy goes to the LLC.
+    // A read snoops the owner alone, and only an owner's copy can be changed: at most one copy goes to the LLC.
     let mut to_llc = None;
     for core in snooped {
         let Some(changed) = around.snoop(core, line, left) else { continue };
