@@ -25,7 +25,7 @@ test: ## Run all tests
 	cargo test --quiet --workspace
 	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-test-long: ## Run the tests that are long and whose subject others have too, and those of Spark and torch (20 min)
+test-long: ## Run the tests that are long and whose subject others have too, and those of Spark and torch (25 min)
 	@scripts/setup tests
 	@scripts/setup workloads
 	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 -m once_a_week

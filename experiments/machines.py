@@ -4,7 +4,7 @@ testbed         CXL-DMSim's testbed as its figures have it: prefetchers off in t
 slow_dram       one core saturates DRAM, so that the best share of CXL memory lies between 0 and 100 %
 little_llc      8468v-asic with two slices of LLC, no prefetchers: written lines leave the caches soon
 response_fifo   8468v-asic with other depths of the FIFOs between root port and device
-quarter_of_snc  a quarter of an SNC node of MICRO'23's testbed, for guests of two processors
+quarter_of_snc  a quarter of the memory of an SNC node of MICRO'23's testbed, for guests of four processors
 executor        what one of EuroSys'24's executors of Spark has of its server, for guests of one processor
 """
 
@@ -61,7 +61,7 @@ interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" 
 
 #: `dram` and `cxl` are a quarter of the node's bandwidths [GB/s]; latencies are the whole's.
 QUARTER_OF_SNC = """
-description = "a quarter of an SNC node of MICRO'23's testbed with CXL-A, for guests of two processors"
+description = "a quarter of the memory of an SNC node of MICRO'23's testbed with CXL-A, for guests of four processors"
 based_on = "6430-cxl-a-2ch"
 host.llc.slices = 2
 host.home.requests_of_core = 8
@@ -91,9 +91,11 @@ interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" 
 
 
 def quarter_of_snc(folder: Path) -> Path:
-    """Write two cores of an SNC node, and a quarter of what its eight share, into ``folder``: its file.
+    """Write a quarter of an SNC node's DDR5, LLC and CXL memory into ``folder``: the machine's file.
 
-    A core may have as many entries of the tables of two slices as it has in eight.
+    Four cores are a quarter of the sixteen that run on them in the paper, an instance each. A core may have as
+    many entries of the tables of two slices as it has in eight. Lines of CXL memory have no more LLC than those
+    of DDR, on silicon four times as much. What the paper's programs touch is far more than any LLC.
     """
     dram, cxl = (node.bandwidth_gb_s / 4 for node in model.describe("6430-cxl-a-2ch").nodes)
     machine = folder / "quarter-of-snc.toml"

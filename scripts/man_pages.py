@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 from cxlab.cli import cli
-from cxlab.run.results.summary import cxlab_version
+from cxlab.version import cxlab_version
 
 FOLDER = Path(__file__).resolve().parents[1] / "target" / "man"
 

@@ -23,6 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "lifeline",
         "marker",
         "student",
+        "version",
         "whole_file",
     ),
     ("output", "sampled"),

@@ -30,18 +30,18 @@ from experiments.report import PAGES, Figures, Row, change
 
 MAKES = ("micro23/fig13",)
 Mode = Literal["paper", "adaptive"]
-#: Arguments of a program that runs for ever on its threads: 13 to 18 MB, twice the caches of the machine.
+#: Arguments of a program that runs for ever on its threads: 24 to 36 MB, twice the caches of four processors.
 PROGRAMS = {
-    "fdtd": ("72", "0", "1000000000"),
-    "network-simplex": ("12000", "96000", "1", "1000000000"),
-    "ocean": ("96", "30", "0", "1000000000"),
-    "relativity": ("32", "0", "1000000000"),
+    "fdtd": ("80", "0", "1000000000"),
+    "network-simplex": ("24000", "192000", "1", "1000000000"),
+    "ocean": ("136", "30", "0", "1000000000"),
+    "relativity": ("40", "0", "1000000000"),
 }
 #: Rows, queries, rows a query, threads, warm queries, skew, exponential, fill, seed. It has drawn all queries
 #: before the first.
-EMBEDDING = ("65536", "40000", "80", "2", "0", "0", "0", "0", "1")
+EMBEDDING = ("65536", "40000", "80", "4", "0", "0", "0", "0", "1")
 SUBJECT = workloads.subject_of(*PROGRAMS, "embedding")
-CPUS, MEMORY = 2, "dram=256M,cxl=256M"
+CPUS, MEMORY = 4, "dram=256M,cxl=256M"
 SHARES, QUICK_SHARES = "0%,10%,20%,30%,40%,50%", "0%,20%,50%"
 #: Samples of a search.
 SAMPLES, QUICK_SAMPLES = "80", "25"

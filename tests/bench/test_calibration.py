@@ -31,7 +31,17 @@ def mean(figure: Figure) -> float:
     return fmean(figure.simulated(points) for points in sweep.run_drawn(figure.jobs(), SEEDS, figure.id))
 
 
-@pytest.mark.parametrize("name", sorted(CALIBRATION))
+#: They take longer than all others together.
+ONCE_A_WEEK = {"CMH-003", "EXT-001"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.once_a_week if name in ONCE_A_WEEK else ())
+        for name in sorted(CALIBRATION)
+    ],
+)
 def test_a_calibrated_figure_is_met(name: str) -> None:
     figure = CALIBRATION[name]
     simulated = mean(figure)

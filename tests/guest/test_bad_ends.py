@@ -175,10 +175,10 @@ def test_a_guest_that_panics_while_it_boots(tmp_path: Path) -> None:
 
 
 def test_a_node_too_small_for_the_program_is_said(cxlab: Cxlab) -> None:
-    script = "area = bytearray(200 << 20)"
-    ran = cxlab.run(PYTHON, "-c", script, options=["--memory", "dram=1G,cxl=64M", "--membind", "cxl"])
+    script = "area = bytearray(400 << 20)"
+    ran = cxlab.run(PYTHON, "-c", script, options=["--memory", "dram=256M,cxl=256M", "--membind", "cxl"])
     assert ran.status == 128 + signal.SIGKILL
-    assert "a node was too small: --memory makes it larger, now dram 1024 MiB, cxl 64 MiB" in ran.stderr
+    assert "a node was too small: --memory makes it larger, now dram 256 MiB, cxl 256 MiB" in ran.stderr
     assert any("Killed process" in line for line in ran.summary["out_of_memory"])
 
 

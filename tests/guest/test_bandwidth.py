@@ -15,7 +15,8 @@ CHANNEL_PEAK = 38.4
 LATENCY_NS = {"dram": 130.0, "cxl": 284.5}
 
 
-@pytest.mark.parametrize("node", [pytest.param("dram", marks=pytest.mark.once_a_week), "cxl"])
+@pytest.mark.once_a_week
+@pytest.mark.parametrize("node", ["dram", "cxl"])
 def test_n_chases_at_once_overlap_up_to_the_fill_buffers(programs: Path, tmp_path: Path, node: str) -> None:
     ran = Cxlab(tmp_path, "marker").run(
         *(str(programs / "streams"), str(128 << 20), "20000", "1", "4", "16", "32"),

@@ -124,6 +124,7 @@ def test_a_sampled_replay_keeps_the_time_that_the_guest_rested(ran: Ran, trace: 
     assert replayed["simulated_seconds"] == pytest.approx(ran.summary["simulated_seconds"], rel=0.02)
 
 
+@pytest.mark.once_a_week
 def test_two_processors_find_their_pages(programs: Path, tmp_path: Path) -> None:
     ran = swap_in(programs, tmp_path, "--cpus", "2")
     assert ran.status == 0, ran.stderr
@@ -168,6 +169,7 @@ def test_the_drive_of_the_machine_is_the_one_between_windows(programs: Path, tmp
     assert alone / PAGES < READ_NS - 57_000 + 15_000
 
 
+@pytest.mark.once_a_week
 def test_a_page_takes_the_drives_link_in_a_sampled_run_too(programs: Path, tmp_path: Path) -> None:
     """4096 B over 40 MB/s take 102.4 us, in windows and between them."""
     ran = swap_in(programs, tmp_path, *SAMPLED, "--set", "drive.link=40 MB/s")

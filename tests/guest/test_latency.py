@@ -62,7 +62,13 @@ def test_plateaus_of_the_caches_and_of_dram(
     assert dram.ns[size] == pytest.approx((expected, expected), rel=tolerance)
 
 
-@pytest.mark.parametrize(("machine", "expected"), [("8468v-asic", 284.0), ("8468v-fpga", 375.0)])
+@pytest.mark.parametrize(
+    ("machine", "expected"),
+    [
+        ("8468v-asic", 284.0),
+        pytest.param("8468v-fpga", 375.0, marks=pytest.mark.once_a_week),
+    ],
+)
 def test_a_chase_in_cxl_memory(programs: Path, tmp_path: Path, machine: str, expected: float) -> None:
     """CXL-DMSim, figure 10: CXL-ASIC and CXL-FPGA."""
     # More than the LLC has; none of it is cached where the clock starts.

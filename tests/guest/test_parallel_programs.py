@@ -68,7 +68,13 @@ def test_every_element_of_a_threaded_stream_is_right(programs: Path, tmp_path: P
     assert ran.summary["time"]["busy_s"] > 0.5 * cpus * ran.summary["simulated_seconds"]
 
 
-@pytest.mark.parametrize("threads", [min(stream_threads.THREADS), max(stream_threads.THREADS)])
+@pytest.mark.parametrize(
+    "threads",
+    [
+        pytest.param(min(stream_threads.THREADS), marks=pytest.mark.once_a_week),
+        max(stream_threads.THREADS),
+    ],
+)
 def test_threads_of_stream_are_as_fast_as_the_benchs(tmp_path: Path, threads: int) -> None:
     machine = machines.little_llc()
     # The bench begins with full caches. What they keep in the guest is never written back: 2 of 67 MB (3 %).

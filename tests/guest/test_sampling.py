@@ -97,6 +97,7 @@ def test_a_replay_is_exact_where_windows_lie_one_behind_the_other(
     assert simulated(json.loads(file.read_bytes())) == simulated(full.summary)
 
 
+@pytest.mark.once_a_week
 def test_a_live_run_is_exact_where_windows_lie_one_behind_the_other(
     full: Ran, programs: Path, folder: Path
 ) -> None:

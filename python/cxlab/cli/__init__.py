@@ -12,9 +12,10 @@ import click
 
 from cxlab.cli.standard_error import make_lossy
 from cxlab.error import HostRefuses, InputError, MachineError
+from cxlab.run.errors import OWN_ERROR
 from cxlab.run.guest import cache
 from cxlab.run.interruption import SIGNALS
-from cxlab.run.results.summary import OWN_ERROR, cxlab_version
+from cxlab.version import cxlab_version
 
 #: Sections of the help: name and module of each command. A module's ``command`` is the subcommand.
 SECTIONS = {
@@ -93,12 +94,25 @@ class _Commands(click.Group):
                 )
 
 
+def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        click.echo(f"cxlab {cxlab_version()}")
+        ctx.exit()
+
+
 @click.command(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="First steps: `cxlab doctor`, then `cxlab run --membind cxl -- sort big.txt`.",
 )
-@click.version_option(cxlab_version(), message="cxlab %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 def cli() -> None:
     """What will CXL memory do for my program and my bill?"""
 

@@ -19,7 +19,7 @@ from cxlab.cli.sections import Sectioned
 from cxlab.error import Code, InputError
 from cxlab.file_format import Format
 from cxlab.output import console, facts, say, table, write_json
-from cxlab.run.errors import BadRequest
+from cxlab.run.errors import OWN_ERROR, BadRequest
 from cxlab.run.host import supervisor
 from cxlab.run.host.progress import Goal, Progress
 from cxlab.run.interruption import Interrupted, Interruption
@@ -323,10 +323,10 @@ class _Runs:
             self._say_last(complained)
             why = outcome.failure or f"the program ended with status {status}"
             click.echo(f"cxlab: {self.workload.name}: {why}; see {directory.path}", err=True)
-            raise _Ended(status or summary.OWN_ERROR)
+            raise _Ended(status or OWN_ERROR)
         if outcome.simulated.simulated_seconds == 0:
             self._say_untimed(complained)
-            raise _Ended(summary.OWN_ERROR)
+            raise _Ended(OWN_ERROR)
         self.earlier = outcome.simulated
         return measures.read(self.workload, said.read_text(errors="replace")), outcome.simulated
 

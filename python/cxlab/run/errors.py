@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from cxlab.error import MachineError
 
+#: Status of `cxlab run` for errors of its own, since those below are the program's (as of env(1)).
+OWN_ERROR = 125
+
 
 class ProgramNotFound(MachineError):
     """The program to run is no file of this host.

@@ -30,7 +30,7 @@ from cxlab.run.host.qmp import Refused
 from cxlab.run.host.saver import CONSOLE, TIME, Saver
 from cxlab.run.interruption import Interruption
 from cxlab.run.request import Request
-from cxlab.run.results.summary import cxlab_version
+from cxlab.version import cxlab_version
 
 
 def command_of(request: Request) -> qemu.Command:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import errno
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from cxlab import model
+from cxlab.run.errors import OWN_ERROR
 from cxlab.run.guest import protocol as guest
 from cxlab.run.interruption import Interrupted
 from cxlab.run.options import date
 from cxlab.run.request import Outcome, Request
 from cxlab.run.results import inputs
+from cxlab.version import cxlab_version
 
-#: The simulator's own errors, and what a shell says of programs that it cannot start (as env(1) does).
-OWN_ERROR, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+#: What a shell says of programs that it cannot start (as env(1) does).
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 
 def exit_status(outcome: Outcome) -> int:
@@ -39,14 +40,6 @@ def exit_status(outcome: Outcome) -> int:
             return NOT_FOUND if number in (errno.ENOENT, errno.ENOTDIR) else NOT_EXECUTABLE
         case guest.NotStarted():
             return OWN_ERROR
-
-
-def cxlab_version() -> str:
-    """The installed version."""
-    try:
-        return version("cxlab")
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def config(request: Request, qemu_version: str) -> dict[str, Any]:
