@@ -61,7 +61,7 @@ interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" 
 
 #: `dram` and `cxl` are a quarter of the node's bandwidths [GB/s]; latencies are the whole's.
 QUARTER_OF_SNC = """
-description = "a quarter of the memory of an SNC node of MICRO'23's testbed with CXL-A, for guests of four processors"
+description = "a quarter of the memory of an SNC node of MICRO'23's testbed with CXL-A, for four processors"
 based_on = "6430-cxl-a-2ch"
 host.llc.slices = 2
 host.home.requests_of_core = 8
@@ -93,9 +93,9 @@ interleave = {{ value = "256 B", source = "one channel: nothing is interleaved" 
 def quarter_of_snc(folder: Path) -> Path:
     """Write a quarter of an SNC node's DDR5, LLC and CXL memory into ``folder``: the machine's file.
 
-    Four cores are a quarter of the sixteen that run on them in the paper, an instance each. A core may have as
-    many entries of the tables of two slices as it has in eight. Lines of CXL memory have no more LLC than those
-    of DDR, on silicon four times as much. What the paper's programs touch is far more than any LLC.
+    Four cores are a quarter of the paper's sixteen, which run an instance each. A core may have as many
+    entries of the tables of two slices as it has in eight. Lines of CXL memory have no more LLC than those of
+    DDR, on silicon four times as much. What the paper's programs touch is far more than any LLC.
     """
     dram, cxl = (node.bandwidth_gb_s / 4 for node in model.describe("6430-cxl-a-2ch").nodes)
     machine = folder / "quarter-of-snc.toml"
