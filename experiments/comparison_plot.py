@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cxlab.figure import COLOURS, drawn
-from matplotlib.axes import Axes
 
 from experiments.report import Figures, Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Of the plot [inch].
 WIDTH, ROW_HEIGHT, PANEL_HEIGHT = 9.0, 0.24, 0.9

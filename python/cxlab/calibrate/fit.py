@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 from cxlab.bench.request import SEED
 from cxlab.calibrate.observation import Observation
@@ -175,6 +174,9 @@ def fit(
         """Search on from the best so far, with a new Jacobian: the best candidate of all."""
         search.jacobian = search.last = None
         x = np.ones(len(parameters)) if search.best is None else search.best[1]
+        # To read scipy's optimizers takes half a second, and `cxlab --help` reads this module.
+        from scipy.optimize import least_squares
+
         least_squares(
             residuals, x, search.derivatives, bounds=(low, high),
             xtol=TOLERANCE, ftol=TOLERANCE, gtol=None, max_nfev=iterations,
