@@ -21,7 +21,7 @@ demo: setup ## Run one program on three placements of a simulated machine, print
 	@$(PYTHON) scripts/demo.py
 
 test: ## Run all tests
-	@scripts/setup tests
+	@scripts/setup tests rust
 	cargo test --quiet --workspace
 	$(PYTHON) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
