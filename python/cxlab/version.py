@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def cxlab_version() -> str:
     """The version of the installed package, or that it is not installed."""
-    # To read this module takes a tenth of what a command needs to start, and few print a version.
+    # To read importlib.metadata takes a tenth of what a command needs to start, and few print a version.
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -30,7 +30,7 @@ from cxlab.compare.slowdown import Column
 from cxlab.file_format import Format
 from cxlab.output import write_json
 from cxlab.run import program_file
-from cxlab.run.errors import BadRequest, ModelError
+from cxlab.run.errors import NOT_EXECUTABLE, NOT_FOUND, BadRequest, ModelError
 from cxlab.run.host import replay, supervisor
 from cxlab.run.host.jail import Confinement
 from cxlab.run.host.progress import Goal, Progress
@@ -201,7 +201,7 @@ class _Measurement:
                 f"cxlab: {self.program[0]} ended with status {status} on {planned.label}; see {said}",
                 err=True,
             )
-            if status in (summary.NOT_EXECUTABLE, summary.NOT_FOUND):
+            if status in (NOT_EXECUTABLE, NOT_FOUND):
                 raise _Ended(status)
         return outcome.simulated
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cxlab.error import MachineError
 
-#: Status of `cxlab run` for errors of its own, since those below are the program's (as of env(1)).
-OWN_ERROR = 125
+#: Statuses of `cxlab run`, as env(1) has them: an error of its own, and a program that cannot be started.
+OWN_ERROR, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
 
 class ProgramNotFound(MachineError):
@@ -15,7 +15,7 @@ class ProgramNotFound(MachineError):
     """
 
     code = "MCH022"
-    status = 127
+    status = NOT_FOUND
 
 
 class ProgramNotExecutable(MachineError):
@@ -25,7 +25,7 @@ class ProgramNotExecutable(MachineError):
     """
 
     code = "MCH028"
-    status = 126
+    status = NOT_EXECUTABLE
 
 
 class NoRun(MachineError):

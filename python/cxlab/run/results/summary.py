@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cxlab import model
-from cxlab.run.errors import OWN_ERROR
+from cxlab.run.errors import NOT_EXECUTABLE, NOT_FOUND, OWN_ERROR
 from cxlab.run.guest import protocol as guest
 from cxlab.run.interruption import Interrupted
 from cxlab.run.options import date
@@ -19,12 +19,9 @@ from cxlab.run.request import Outcome, Request
 from cxlab.run.results import inputs
 from cxlab.version import cxlab_version
 
-#: What a shell says of programs that it cannot start (as env(1) does).
-NOT_EXECUTABLE, NOT_FOUND = 126, 127
-
 
 def exit_status(outcome: Outcome) -> int:
-    """The program's own; 0 if a bound ended it; 128 + n for a signal; 125..127 as above."""
+    """The program's own; 0 if a bound ended it; 128 + n for a signal; those of cxlab.run.errors."""
     if isinstance(outcome.failure, Interrupted):
         return 128 + outcome.failure.number
     if outcome.failure is not None or outcome.exit is None:
