@@ -31,7 +31,7 @@ def mean(figure: Figure) -> float:
     return fmean(figure.simulated(points) for points in sweep.run_drawn(figure.jobs(), SEEDS, figure.id))
 
 
-#: They take longer than all others together.
+#: They take a third of the time of all.
 ONCE_A_WEEK = {"CMH-003", "EXT-001"}
 
 

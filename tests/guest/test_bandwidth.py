@@ -50,7 +50,7 @@ def test_a_triad_is_faster_than_a_chase_and_slower_than_the_channel(programs: Pa
 
 def test_an_interleaved_stream_is_half_on_each_node(programs: Path, tmp_path: Path) -> None:
     """Linux says where the pages are (numa_maps), the model what was read from where."""
-    size = 32 << 20
+    size = 128 << 20
     ran = Cxlab(tmp_path, "marker").run(
         str(programs / "stream"), str(size), options=["--interleave", "dram,cxl"]
     )

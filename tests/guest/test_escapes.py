@@ -96,7 +96,7 @@ def test_root_of_the_guest_stays_in_it(tmp_path: Path) -> None:
         "changing": "read",
         "forks": said["forks"],
     }
-    # The guest has room for 250 children, or its kernel says no. Its end is as always.
+    # The guest has room for a thousand children, or its kernel says no. Its end is as always.
     assert said["forks"] in {"done", os.strerror(errno.EAGAIN), os.strerror(errno.ENOMEM)}
     assert "secret" not in said["hidden file"] and SECRET not in done.stdout
     assert (bait / "file").read_text() == "the host's"

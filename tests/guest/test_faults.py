@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from guests import PYTHON, Cxlab
 
 SIGBUS = 7
@@ -38,6 +39,14 @@ def test_a_poisoned_page_is_zeroed_and_written_and_its_reader_gets_sigbus(tmp_pa
     options = ["--cxl", "device", "--memory", "dram=512M,cxl=256M", "--membind", "cxl", "--poison", "cxl=64M"]
     ran = Cxlab(tmp_path).run(PYTHON, "-c", script, options=options)
     assert (ran.stdout, ran.status) == (b"written\n", 128 + SIGBUS), ran.stderr
+
+
+@pytest.mark.once_a_week
+def test_a_full_node_ends_its_program_and_says_so(tmp_path: Path) -> None:
+    options = ["--cxl", "device", "--memory", "dram=512M,cxl=256M", "--membind", "cxl"]
+    ran = Cxlab(tmp_path).run(PYTHON, "-c", "b'x' * (400 << 20)", options=options)
+    assert ran.status == 137  # 128 + SIGKILL
+    assert "a node was too small" in ran.stderr and "cxl 256 MiB" in ran.stderr
 
 
 def test_a_full_node_that_is_only_preferred_lets_pages_go_to_the_other(tmp_path: Path) -> None:

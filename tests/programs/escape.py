@@ -69,7 +69,7 @@ def device():
 def forks():
     """Children that never end, until the kernel refuses or there are many."""
     made = 0
-    while made < 250:
+    while made < 1000:
         if os.fork() == 0:
             while True:
                 signal.pause()
