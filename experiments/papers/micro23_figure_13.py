@@ -30,7 +30,8 @@ from experiments.report import PAGES, Figures, Row, change
 
 MAKES = ("micro23/fig13",)
 Mode = Literal["paper", "adaptive"]
-#: Arguments of a program that runs for ever on its threads: 24 to 36 MB, twice the caches of four processors.
+#: Arguments of a program that runs for ever on its threads: 27 to 57 MB,
+#: at least twice the caches of four processors, 12 MB.
 PROGRAMS = {
     "fdtd": ("80", "0", "1000000000"),
     "network-simplex": ("24000", "192000", "1", "1000000000"),
