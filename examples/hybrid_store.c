@@ -10,6 +10,7 @@
  * the bit of the old one. A delete clears a bit. If two slots hold one key after a crash, the higher sequence number is right.
  *
  *   hybrid_store bench FILE BYTES KEY VALUE RECORDS OPERATIONS     ops/s of insert, get, update and delete, after RECORDS puts
+ *   hybrid_store fill FILE BYTES KEY VALUE RECORDS OPERATIONS      the same, but the inserts are these puts
  *   hybrid_store write FILE BYTES KEY VALUE KEYS                   changes keys without end, and prints each change that is safe
  *   hybrid_store check FILE BYTES KEY VALUE                        recovers, and prints each key with its version
  *
@@ -104,6 +105,19 @@ static uint64_t sequence_of(const struct store *store, uint64_t slot) {
 static char *key_of(const struct store *store, uint64_t slot) { return record(store, slot) + 8; }
 static char *value_of(const struct store *store, uint64_t slot) { return key_of(store, slot) + store->key_bytes; }
 
+/* Whether a store of this shape has used the page. */
+static bool is_prepared(const struct store *store, const struct header *header) {
+    return header->magic == MAGIC && header->key_bytes == store->key_bytes && header->value_bytes == store->value_bytes;
+}
+
+/* A page of another shape, or a new one, becomes an empty one. */
+static void prepare(const struct store *store, struct header *header) {
+    *header = (struct header){0, 0, store->key_bytes, store->value_bytes};
+    persist(header, sizeof *header);
+    header->magic = MAGIC;
+    persist(&header->magic, 8);
+}
+
 /* One store of 8 bytes: the moment at which a record is there, or no longer. */
 static void set_in_use(const struct store *store, uint64_t slot, bool used) {
     struct header *header = header_of(store, slot);
@@ -150,10 +164,12 @@ static void release(struct store *store, uint64_t slot) {
 
 /* Requests ---------------------------------------------------------------------------------------------------------- */
 
-/* Inserts the record, or replaces what the key had; it is safe when this returns. */
+/* Inserts the record, or replaces what the key had; it is safe when this returns. A new page is written to by its first put. */
 static void put(struct store *store, const char *key, const char *value) {
     if (store->free_count == 0) refuse("no slot is free: give more BYTES");
     const uint64_t slot = store->free_slots[--store->free_count], sequence = ++store->sequence;
+    struct header *header = header_of(store, slot);
+    if (!is_prepared(store, header)) prepare(store, header);
     memcpy(record(store, slot), &sequence, 8);
     memcpy(key_of(store, slot), key, store->key_bytes);
     memcpy(value_of(store, slot), value, store->value_bytes);
@@ -214,15 +230,6 @@ static void recover(struct store *store, uint64_t slot) {
     release(store, older);
 }
 
-/* A page that no store of this shape has used becomes an empty one. */
-static void prepare(const struct store *store, struct header *header) {
-    if (header->magic == MAGIC && header->key_bytes == store->key_bytes && header->value_bytes == store->value_bytes) return;
-    *header = (struct header){0, 0, store->key_bytes, store->value_bytes};
-    persist(header, sizeof *header);
-    header->magic = MAGIC;
-    persist(&header->magic, 8);
-}
-
 static struct store open_store(const char *path, uint64_t bytes, uint64_t key_bytes, uint64_t value_bytes) {
     struct store store = {.key_bytes = key_bytes, .value_bytes = value_bytes};
     store.slot_bytes = (8 + key_bytes + value_bytes + 7) / 8 * 8;
@@ -239,11 +246,11 @@ static struct store open_store(const char *path, uint64_t bytes, uint64_t key_by
     if (!store.index || !store.free_slots) fail("calloc");
     store.area = map(path, bytes);
     for (uint64_t page = store.pages; page-- > 0;) {
-        struct header *header = (struct header *)(store.area + page * PAGE);
-        prepare(&store, header);
+        const struct header *header = (const struct header *)(store.area + page * PAGE);
+        const uint64_t in_use = is_prepared(&store, header) ? header->in_use : 0;
         for (uint64_t nth = store.slots_per_page; nth-- > 0;) {
             const uint64_t slot = page * store.slots_per_page + nth;
-            if (header->in_use >> nth & 1) recover(&store, slot);
+            if (in_use >> nth & 1) recover(&store, slot);
             else store.free_slots[store.free_count++] = (uint32_t)slot;
         }
     }
@@ -322,18 +329,15 @@ static double run(struct store *store, enum phase phase, uint64_t records, uint6
     return (double)operations / (seconds() - begun);
 }
 
-static int bench(struct store *store, uint64_t records, uint64_t operations) {
+/* Records are put before the timed phases, or are the inserts themselves. */
+static int bench(struct store *store, uint64_t records, uint64_t operations, bool fill) {
     if (operations > records) refuse("OPERATIONS; valid: at most RECORDS");
-    char key[MOST_KEY], value[MOST_VALUE];
-    for (uint64_t number = 0; number < records; number++) {
-        make_key(key, store->key_bytes, number);
-        make_value(value, store->value_bytes, number, 1);
-        put(store, key, value);
-    }
+    if (!fill) run(store, INSERT, 0, records);
     /* The markers of the region of detail (crates/access/src/marker.rs): what is timed is simulated in detail. */
     double speeds[4];
     __asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 1, 0x00, 0xc5, 0x1a" ::: "memory");
-    for (enum phase phase = INSERT; phase <= DELETE; phase++) speeds[phase] = run(store, phase, records, operations);
+    speeds[INSERT] = fill ? run(store, INSERT, 0, records) : run(store, INSERT, records, operations);
+    for (enum phase phase = GET; phase <= DELETE; phase++) speeds[phase] = run(store, phase, records, operations);
     __asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 2, 0x00, 0xc5, 0x1a" ::: "memory");
     printf("%.1f %.1f %.1f %.1f\n", speeds[INSERT], speeds[GET], speeds[UPDATE], speeds[DELETE]);
     return 0;
@@ -379,14 +383,15 @@ static uint64_t number(const char *text) {
 }
 
 int main(int argc, char **argv) {
-    const char *usage = "usage: hybrid_store bench|write|check FILE BYTES KEY VALUE [RECORDS OPERATIONS | KEYS]";
+    const char *usage = "usage: hybrid_store bench|fill|write|check FILE BYTES KEY VALUE [RECORDS OPERATIONS | KEYS]";
     if (argc < 6) refuse(usage);
     choose_write_back();
     const uint64_t key_bytes = number(argv[4]), value_bytes = number(argv[5]);
     if (key_bytes < 8 || key_bytes > MOST_KEY || value_bytes < 8 || key_bytes + value_bytes > PAGE - LINE - 16)
         refuse("KEY and VALUE; valid: 8 to 256, and 8 to what a page of 4096 has room for");
     struct store store = open_store(argv[2], number(argv[3]), key_bytes, value_bytes);
-    if (strcmp(argv[1], "bench") == 0 && argc == 8) return bench(&store, number(argv[6]), number(argv[7]));
+    const bool fill = strcmp(argv[1], "fill") == 0;
+    if ((fill || strcmp(argv[1], "bench") == 0) && argc == 8) return bench(&store, number(argv[6]), number(argv[7]), fill);
     if (strcmp(argv[1], "write") == 0 && argc == 7) write_on(&store, number(argv[6]));
     if (strcmp(argv[1], "check") == 0 && argc == 6) return check(&store);
     refuse(usage);

@@ -77,6 +77,23 @@ def test_a_torn_record_is_found(hybrid_store: Path, tmp_path: Path) -> None:
     assert (done.returncode, "torn" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("records", [40, 400])
+def test_a_store_writes_to_no_page_before_it_has_a_record(
+    hybrid_store: Path, tmp_path: Path, records: int
+) -> None:
+    file = tmp_path / "store.dat"
+    file.write_bytes(bytes(int(BYTES)))
+    words = [hybrid_store, "fill", file, BYTES, *SIZES[1], str(records), "10"]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert len(done.stdout.split()) == 4
+    whole = file.read_bytes()
+    used = sum(any(whole[at : at + 4096]) for at in range(0, len(whole), 4096))
+    # Four records in a page. An update takes a free slot before it frees the old one.
+    assert used in {records / 4, records / 4 + 1}
+    # Each of the ten deletes took a record that the fill had put.
+    assert len(recovered(hybrid_store, file, SIZES[1])) == records - 10
+
+
 def test_a_guest_sees_the_flash_and_keeps_its_records_in_it(hybrid_store: Path, tmp_path: Path) -> None:
     script = f"""cxl list -M | tr -d '\\n'; echo
 daxctl list | tr -d '\\n'; echo
