@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 from cxlab import lifeline
+from cxlab.asked_machine import settings_of
 from cxlab.border import RunResult
 from cxlab.error import Code, InputError
 from cxlab.run.guest import artefacts
@@ -53,6 +54,12 @@ def text_file(folder: Path, lines: int, name: str = "text") -> Path:
     file = folder / name
     file.write_text("".join(f"{line * 7919 % 100003} {line * 31 % 977}\n" for line in range(lines)))
     return file
+
+
+def options_of(machine: str) -> list[str]:
+    """Options of a command for a machine and its settings."""
+    words = [word for setting in settings_of(machine) for word in ("--set", setting)]
+    return ["--machine", str(machine), *words]
 
 
 def cxlab(*arguments: str | Path) -> str:

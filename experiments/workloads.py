@@ -20,9 +20,8 @@ from typing import Any, Generic
 
 import click
 import msgspec
-from cxlab.asked_machine import settings_of
 from cxlab.cli.workload import find
-from cxlab.workload import repeats, written
+from cxlab.workload import measures, repeats, written
 from cxlab.workload.written import Ran, Written
 
 from experiments import guests
@@ -92,9 +91,7 @@ class Runs(Generic[M]):
         given = [
             word for key, value in {**self.values, **more}.items() for word in ("--with", f"{key}={value}")
         ]
-        machine = ["--machine", str(self.machine)]
-        machine += [word for setting in settings_of(self.machine) for word in ("--set", setting)]
-        arguments = [name, "--size", size, *machine, *given, *placement]
+        arguments = [name, "--size", size, *guests.options_of(self.machine), *given, *placement]
         arguments += ["--seeds", str(seeds)]
         source = json.dumps([arguments, *_files(name)])
         key = f"{name}-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
@@ -104,6 +101,17 @@ class Runs(Generic[M]):
             out = self.asked.folder / key
             guests.cxlab("workload", "run", *arguments, "--json", kept, "--out", out, "--overwrite")
         return written.read(kept)
+
+
+def printed(workload: Program[M], said: str) -> M:
+    """The measures that one run of a workload's program printed, a value each.
+
+    Raises:
+        InputError: one is missing, unknown, there twice, or no finite number.
+
+    """
+    found = measures.read(find(workload.name), said)
+    return msgspec.convert({name: [value] for name, value in found.items()}, workload.measures)
 
 
 def _quick_size(name: str, size: str) -> str:

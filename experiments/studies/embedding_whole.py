@@ -2,18 +2,17 @@
 
 The authors of CXL-DMSim print what MERCI's data set dblp takes on their testbed, in the scripts that draw
 their figures. It is 103,591 queries, of 57.3 rows each, on a table of 418,769 rows, 107 MB. MERCI writes and
-reads 48 MB between two runs, so that caches begin cold, and tells the time between two barriers. A row is
-asked for 14 times, and all caches together hold more than the table.
+reads 48 MB between two runs, so that caches begin cold (CACHE_FLUSH_PARAM of its utils.h), and tells the
+time between two barriers. A row is asked for 14 times, and all caches together hold more than the table::
 
     time of a row = c + k x latency of the memory       silicon, from DDR-L and CXL-ASIC: c 12 ns, k 0.47
 
 c is work that no memory delays. k falls with the lines that caches keep, and with those that are under way
-together. About a quarter of an hour in all; quick takes three minutes, and runs a tenth of the queries.
+together. About a quarter of an hour in all; quick takes one minute, and runs a tenth of the queries.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -52,16 +51,14 @@ def queries_of(asked: Asked) -> int:
 def run(asked: Asked, machine: str, placement: tuple[str, str], name: str) -> tuple[float, float]:
     """Run all queries: the time of the slowest thread [ms], and loads from memory over lines of rows."""
     program = guests.build_workload(asked.folder, EMBEDDING.name)
-    settings = [word for setting in machines.testbed(machine).settings for word in ("--set", setting)]
-    options = ["--machine", machine, *settings, *placement, "--cpus", str(THREADS)]
-    options += ["--detail", "marker"]
+    options = [*guests.options_of(machines.testbed(machine)), *placement]
+    options += ["--cpus", str(THREADS), "--detail", "marker"]
     queries = queries_of(asked)
     given = map(str, (ROWS, queries, PER_QUERY, THREADS, 0, 0, EXPONENTIAL, 0, 1))
     said, result = guests.run_once(asked.folder, name.replace(" ", "-"), options, [program, *given])
-    found = re.search(r"measure slowest_thread (\S+)", said)
-    assert found is not None, said
+    [took_us] = workloads.printed(EMBEDDING, said).slowest_thread
     lines = queries * THREADS * PER_QUERY * ROW / LINE
-    return float(found[1]) / 1e3, sum(node.loads for node in result.nodes.values()) / lines
+    return took_us / 1e3, sum(node.loads for node in result.nodes.values()) / lines
 
 
 def measure(asked: Asked) -> Report:
@@ -71,10 +68,10 @@ def measure(asked: Asked) -> Report:
     first, silicon = found[0][0], places[0][3]
     rows: list[Row] = []
     cells: list[list[Cell]] = []
-    for (*_, name, paper), (took, share) in zip(places, found, strict=True):
+    for place, ((*_, name, paper), (took, share)) in enumerate(zip(places, found, strict=True)):
         if not asked.quick:
             rows.append(Row(name, round(paper, 1), took, "ms"))
-        if took != first:
+        if place > 0:
             rows.append(Row(f"{name} over DDR-L", round(paper / silicon, 2), took / first, RATIO))
         cells.append([name, took, took * 1e6 / queries_of(asked) / PER_QUERY, 100 * share])
     columns = [

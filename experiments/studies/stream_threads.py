@@ -30,17 +30,8 @@ ARRAYS = 50_000_000
 def in_guest(folder: Path, machine: AskedMachine, threads: int) -> float:
     """Threads of a real program, each on a vCPU of its own [MB/s]."""
     program = guests.build(folder, "stream_threads")
-    options: list[str | Path] = [
-        "--machine",
-        machine,
-        *(word for setting in machine.settings for word in ("--set", setting)),
-        "--membind",
-        "dram",
-        "--cpus",
-        str(threads),
-        "--detail",
-        "marker",
-    ]
+    options = [*guests.options_of(machine), "--membind", "dram", "--cpus", str(threads)]
+    options += ["--detail", "marker"]
     said, _ = guests.run(folder, f"guest-{threads}", options, [program, str(threads), str(ARRAYS)])
     return float(said.split()[0])
 

@@ -22,8 +22,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments import guests
+from experiments import guests, workloads
 from experiments.experiment import Asked, Report, real
+from experiments.measures import EMBEDDING
 from experiments.report import Cell, Column, Table
 from experiments.studies.sampling_of_several import READY, XZ
 
@@ -63,13 +64,13 @@ def turns_of(folder: Path, name: str, cpus: int, turns: int, *options: str) -> t
 
 def times_of_many(folder: Path, skew: str, cpus: int, turns: int) -> list[float]:
     """Times of a turn at the lock, a round of the barrier, a turn without PAUSE, and a query [ns]."""
-    lock, embedding = guests.build(folder, "lock"), guests.build_workload(folder, "embedding")
+    lock, embedding = guests.build(folder, "lock"), guests.build_workload(folder, EMBEDDING.name)
     programs = [f"{lock} {kind} {cpus} {turns}" for kind in ("spin", "barrier", "hard")]
     programs.append(f"{embedding} {ROWS} {QUERIES} {PER_QUERY} {cpus} 2 0 0 0 1 spin")
     given = ["--detail", "marker", "--cpus", str(cpus), "--membind", "cxl", "--no-prefetch", "--skew", skew]
     said, _ = guests.run_once(folder, f"{cpus}-{skew}", given, ["sh", "-c", "; ".join(programs)])
     lines = said.splitlines()
-    throughput = next(float(line.split()[2]) for line in lines if line.startswith("measure throughput"))
+    [throughput] = workloads.printed(EMBEDDING, said).throughput
     return [*(float(line.split()[1]) for line in lines[:3]), 1e9 / throughput]
 
 
