@@ -94,3 +94,32 @@ def test_a_files_pages_are_cached_on_either_node_at_its_price(programs: Path, tm
         assert f"N{node}={16 * MIB // 4096} " in maps + " "
         # A file's pages are of 4 KiB: a walk reads its last entry from L2 or the LLC (33 ns).
         assert 0.97 * latency <= float(ns) <= 1.03 * latency + 33
+
+
+#: Maps 64 MiB, asks for huge pages if told to, touches all, and prints how much has huge pages [KiB].
+TOUCH_A_MAP = """
+import mmap, sys
+area = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+if sys.argv[1] == "asks":
+    area.madvise(mmap.MADV_HUGEPAGE)
+for place in range(0, len(area), 4096):
+    area[place] = 1
+kept = [line.split() for line in open("/proc/self/smaps_rollup")]
+print(next(int(line[1]) for line in kept if line[0] == "AnonHugePages:"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("choice", "asks", "huge"),
+    [("always", False, True), ("madvise", False, False), ("madvise", True, True), ("never", True, False)],
+)
+def test_huge_pages_go_to_those_whom_the_setting_names(
+    tmp_path: Path, choice: str, asks: bool, huge: bool
+) -> None:
+    """Linux 6.12, Documentation/admin-guide/mm/transhuge.rst. Ends of the map may be in no huge page."""
+    ran = Cxlab(tmp_path, "off").run(
+        *(PYTHON, "-c", TOUCH_A_MAP, "asks" if asks else "takes"), options=["--huge-pages", choice]
+    )
+    assert ran.status == 0, ran.stderr
+    found = int(ran.stdout)
+    assert found >= (60 << 10) if huge else found == 0

@@ -66,7 +66,16 @@ def test_without_options_config_says_so_and_nobody_is_told_anything_but_the_skew
     assert effect.guest == {"tiering": None, "from_output": None, "to_output": None}
     assert effect.model == {"retrainings": []}
     bounded = {"until_ms", "until_idle_ms", "from_output", "to_output", "from_symbol", "to_symbol"}
-    expected = {"boot", "retrainings", "skew_ns", "poison", "tiering", "sample", "warm_up"} | bounded
+    expected = {
+        "boot",
+        "retrainings",
+        "skew_ns",
+        "poison",
+        "tiering",
+        "huge_pages",
+        "sample",
+        "warm_up",
+    } | bounded
     assert set(effect.config) == expected
 
 

@@ -17,6 +17,7 @@ mod firmware;
 mod fuse;
 mod group;
 mod host_files;
+mod huge_pages;
 mod kernel_log;
 mod namespace;
 mod network;
@@ -134,6 +135,9 @@ fn serve(run: &Run, events: &Events, mut requests: Requests, streams: Streams) -
     disk::mount_files(run)?;
     if let Some(tiering) = run.tiering {
         tiering.start()?;
+    }
+    if let Some(pages) = run.huge_pages {
+        pages.set()?;
     }
     sethostname("cxlab").doing(|| "naming the host".to_owned())?;
     let kernel = uname().doing(|| "uname".to_owned())?.release().to_string_lossy().into_owned();

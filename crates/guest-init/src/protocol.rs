@@ -22,6 +22,7 @@ use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::cxl;
+use crate::huge_pages::HugePages;
 use crate::placement::Placement;
 use crate::srat::NodeRanges;
 use crate::terminal;
@@ -118,6 +119,8 @@ pub struct Run {
     /// a file system on the disk
     pub files: Option<Files>,
     pub tiering: Option<Tiering>,
+    /// `None`: as the kernel was built
+    pub huge_pages: Option<HugePages>,
     /// standard input, output and error are one terminal
     pub terminal: Option<terminal::Size>,
     /// the program is a placement controller: it may set the system's weights and open the controller's ports
@@ -278,11 +281,12 @@ mod tests {
     fn requests_are_read_as_the_host_writes_them() {
         let file = r#"{"argv":["/bin/echo",[255,104]],"cwd":"/","uid":1,"gid":2,"groups":[3],"env":[["A","b"]],
             "placement":{"weighted_interleave":[[0,3],[1,1]]},"stdin":"stream","keep":false,"steers":true,"regions":[],
-            "swap":null,"files":{"device":"/dev/vda2","at":"/disk"},"tiering":null,"terminal":{"rows":24,"columns":80},"date":1700000000,"from_output":"ready","checkpoint":false}"#;
+            "swap":null,"files":{"device":"/dev/vda2","at":"/disk"},"tiering":null,"huge_pages":"madvise","terminal":{"rows":24,"columns":80},"date":1700000000,"from_output":"ready","checkpoint":false}"#;
         let run: Run = serde_json::from_str(file).unwrap();
         assert_eq!(run.argv[1].clone().into_bytes(), b"\xffh");
         assert_eq!(run.placement, Placement::WeightedInterleave(vec![(0, 3), (1, 1)]));
         assert!(run.steers && !run.keep);
+        assert_eq!(run.huge_pages, Some(HugePages::Madvise));
         assert_eq!((run.from_output, run.to_output), (Some(ByteString::Text("ready".into())), None));
         assert!(matches!(run.stdin, Stdin::Stream));
         let input = serde_json::from_str(r#"{"input":{"primed":5,"ended":true}}"#).unwrap();

@@ -17,6 +17,7 @@ from cxlab.run.options import (
     disk,
     environment,
     files,
+    huge_pages,
     placement,
     plot,
     poison,
@@ -33,7 +34,7 @@ from cxlab.run.options.option import Option
 
 #: Headings, and the options below each.
 SECTIONS: dict[str, tuple[Option[Any], ...]] = {
-    "Where pages go": (*placement.POLICIES, placement.MEMORY, tiering.OPTION),
+    "Where pages go": (*placement.POLICIES, placement.MEMORY, tiering.OPTION, huge_pages.OPTION),
     "Simulated machine": (
         simulated.MACHINE,
         simulated.SET,

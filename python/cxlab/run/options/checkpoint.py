@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from cxlab.run.errors import BadRequest
-from cxlab.run.options import boot, bounds, cxl, date, disk, environment, poison, sampling, tiering
+from cxlab.run.options import (
+    boot,
+    bounds,
+    cxl,
+    date,
+    disk,
+    environment,
+    huge_pages,
+    poison,
+    sampling,
+    tiering,
+)
 from cxlab.run.options.option import Given, Option
 
 FROM: Option[str | None] = Option(
@@ -26,6 +37,7 @@ DECIDED: tuple[Option[Any], ...] = (
     cxl.PERSISTENT_IN,
     poison.OPTION,
     tiering.OPTION,
+    huge_pages.OPTION,
     *disk.OPTIONS,
     boot.OPTION,
     date.OPTION,
