@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 from cxlab.run import machine
 
+#: 10,000 loads over 256 MiB, whose page tables have 512 KiB of entries.
+LONG = ("10000", str(256 << 20))
+
 
 def cxlab(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -50,6 +53,22 @@ def test_a_chase_is_slower_by_the_latency_of_its_memory(columns: Any) -> None:
     assert cxl["because"]["cxl.link"] > cxl["because"]["cxl.device"] > 0 > cxl["because"]["dram.memory"]
     # One load at a time: nothing is ahead of it.
     assert abs(cxl["kinds"]["bandwidth"]) + abs(cxl["kinds"]["fill_buffers"]) < 0.05 * (cxl["slowdown"] - 1)
+
+
+def test_page_tables_move_with_their_pages(programs: Path, tmp_path: Path) -> None:
+    """In pages of 4 KiB most loads wait for a walk, which reads CXL memory: a guest and a replay agree."""
+    slowdowns = []
+    for again in ([], ["--anew"]):
+        command = ["compare", "--huge-pages", "never", "--detail", "marker", "--json", "-", *again]
+        done = cxlab(
+            *command, "--out", str(tmp_path / "out"), "--overwrite", "--", str(programs / "chase"), *LONG
+        )
+        assert done.returncode == 0, done.stderr
+        dram, cxl = json.loads(done.stdout)["columns"]
+        assert cxl["how"] == ("run" if again else "replayed from dram")
+        assert cxl["parts_s"]["translation"] > 1.5 * dram["parts_s"]["translation"]
+        slowdowns.append(cxl["slowdown"])
+    assert slowdowns[0] == pytest.approx(slowdowns[1], rel=0.01)
 
 
 def test_shares_add_up_to_the_slowdown(columns: Any) -> None:

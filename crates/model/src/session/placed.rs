@@ -7,18 +7,19 @@
 //!
 //! A frame keeps its offset in the node, so rows and channels of the memory see the same pattern. Frames that make up
 //! a huge page go together, as Linux interleaves them (mm/mempolicy.c, Linux 6.12). Kernel accesses to a program's
-//! frames follow them: clearing, copies. Not modelled: what the kernel allocates for the program, page tables and
-//! files' pages, stays where it was recorded. If a frame changed hands within the run, it counts as the program's
+//! frames follow them: clearing, copies. Its page tables are placed by its policy too, as Linux allocates them
+//! (alloc_pages there); they take turns of their own. Not modelled: what else the kernel allocates for the program, and
+//! files' pages, stay where they were recorded. If a frame changed hands within the run, it counts as the program's
 //! from the start.
 
 use std::path::Path;
 
-use cxlab_access::record::{MemoryAccess, Record, Words};
+use cxlab_access::record::{MemoryAccess, RECORD_BYTES, Record, Words};
 use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::trace::{Entry, TraceReader};
-use cxlab_access::{PageId, PageSize, Vcpu};
+use cxlab_access::{Mapping, PageId, PageSize, Vcpu};
 use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::RecordSource;
 use crate::addr::PAGE_BYTES;
@@ -47,11 +48,14 @@ impl Policy {
     }
 }
 
-/// Mapping of a frame that a program touched.
-#[derive(Clone, Copy, Debug)]
-struct Touched {
-    /// by a page of 2 MiB or more
-    huge: bool,
+/// Use of a frame by a program. Each use takes turns of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    SmallPage,
+    /// of 2 MiB or more
+    HugePage,
+    /// a page table that leads to a page which the program touched
+    Table,
 }
 
 /// For each frame of the program's (physical address / 4096) the frame that takes its place.
@@ -62,30 +66,29 @@ impl PageMap {
     /// Read the whole trace for what its programs touch, and place that by `policy`.
     pub fn read(path: &Path, policy: &Policy, ranges: &[AddressRange]) -> Result<PageMap, ModelError> {
         let mut trace = TraceReader::open(path)?;
-        let mut touched: IndexMap<u64, Touched, FxBuildHasher> = IndexMap::default();
-        let mut programs: FxHashSet<PageId> = FxHashSet::default();
-        let mut payload = 0;
+        let mut touched: IndexMap<u64, Use, FxBuildHasher> = IndexMap::default();
+        let mut programs: FxHashMap<PageId, Vec<u64>> = FxHashMap::default();
         while let Some(entry) = trace.next_entry()? {
             let Entry::Words(words) = entry else { continue };
-            if payload > 0 {
-                payload -= 1;
-                continue;
-            }
             match Record::decode(words) {
                 Some(Record::Access(MemoryAccess { physical, page: Some(page), .. })) => {
-                    if programs.contains(&page.id) {
-                        let here = Touched { huge: page.size() != PageSize::Kib4 };
+                    if let Some(tables) = programs.get(&page.id) {
+                        let here = if page.size() == PageSize::Kib4 { Use::SmallPage } else { Use::HugePage };
+                        tables.iter().for_each(|table| _ = touched.entry(*table).or_insert(Use::Table));
                         touched.entry(physical / PAGE_BYTES).or_insert(here);
                     }
                 }
                 Some(record) => {
-                    if let Record::Page { page, upper, replaces, .. } = record {
+                    let payload = payload(&mut trace, record)?;
+                    if let Record::Page { page, upper, replaces, reads, .. } = record {
                         replaces.map(|replaced| programs.remove(&replaced));
                         if !upper {
-                            programs.insert(page);
+                            let entries =
+                                Mapping::entries_of(&payload).expect("the record says how many bytes there are");
+                            programs
+                                .insert(page, entries.iter().take(reads.into()).map(|at| at / PAGE_BYTES).collect());
                         }
                     }
-                    payload = record.payload_records();
                 }
                 None => return Err(ModelError::Stream { cause: format!("{words:x?} is no record") }),
             }
@@ -94,35 +97,64 @@ impl PageMap {
     }
 
     fn of(
-        touched: &IndexMap<u64, Touched, FxBuildHasher>,
+        touched: &IndexMap<u64, Use, FxBuildHasher>,
         policy: &Policy,
         ranges: &[AddressRange],
     ) -> Result<PageMap, ModelError> {
+        let offset = |frame: &u64| Offset::of(*frame, ranges);
+        let pages = touched.iter().filter(|(_, used)| **used != Use::Table);
+        let recorded = pages.filter_map(|(frame, _)| offset(frame)).map(|from| from.node).next();
         let mut nodes: FxHashMap<u64, u16> = FxHashMap::default();
-        let (mut map, mut turns, mut recorded) = (FxHashMap::default(), [0, 0], None);
-        for (&frame, &Touched { huge }) in touched {
-            let Some(from) = Offset::of(frame, ranges) else { continue };
-            if *recorded.get_or_insert(from.node) != from.node {
+        let (mut map, mut turns) = (FxHashMap::default(), [0, 0, 0]);
+        for (&frame, &used) in touched {
+            let Some(from) = offset(&frame) else { continue };
+            if recorded != Some(from.node) {
+                if used == Use::Table {
+                    continue;
+                }
                 let cause = "its programs' pages are on more nodes than one: record it with --membind of a node that holds \
                      them all, or without a policy";
                 return Err(ModelError::Inconsistent { file: "placement".into(), cause: cause.into() });
             }
-            let turn = &mut turns[usize::from(huge)];
+            let turn = &mut turns[used as usize];
             let mut next = || (policy.node(*turn), *turn += 1).0;
-            let node = if huge { *nodes.entry(frame / HUGE).or_insert_with(next) } else { next() };
+            let node = if used == Use::HugePage { *nodes.entry(frame / HUGE).or_insert_with(next) } else { next() };
             map.insert(frame, Offset { node, ..from }.frame(ranges)?);
         }
         Ok(PageMap(map))
     }
 
+    /// The address that takes the place of an address `[B]`.
+    fn moved(&self, physical: u64) -> u64 {
+        self.0.get(&(physical / PAGE_BYTES)).map_or(physical, |frame| frame * PAGE_BYTES + physical % PAGE_BYTES)
+    }
+
     fn place(&self, access: MemoryAccess) -> MemoryAccess {
-        match self.0.get(&(access.physical / PAGE_BYTES)) {
-            Some(frame) if !access.device => {
-                MemoryAccess { physical: frame * PAGE_BYTES + access.physical % PAGE_BYTES, ..access }
-            }
-            _ => access,
+        if access.device { access } else { MemoryAccess { physical: self.moved(access.physical), ..access } }
+    }
+}
+
+/// The bytes behind a record.
+fn payload(trace: &mut TraceReader, record: Record) -> Result<Vec<u8>, ModelError> {
+    let length = record.payload_records() * RECORD_BYTES;
+    let mut bytes = Vec::with_capacity(length);
+    while bytes.len() < length {
+        match trace.next_entry()? {
+            Some(Entry::Words(words)) => bytes.extend(words.into_iter().flat_map(u64::to_le_bytes)),
+            Some(_) => {}
+            None => return Err(ModelError::Stream { cause: format!("it ends within {record:?}") }),
         }
     }
+    Ok(bytes)
+}
+
+/// Records to come that are no records of their own, whatever they look like.
+#[derive(Clone, Copy, Debug)]
+enum Payload {
+    /// so many of code, or of what a disk moves
+    Other(usize),
+    /// so many of the addresses of a page's entries
+    Entries(usize),
 }
 
 /// A frame by its place in the memory of its node.
@@ -169,25 +201,33 @@ impl Offset {
 pub struct Placed<S> {
     pub source: S,
     map: PageMap,
-    /// records to come that are code, whatever they look like
-    payload: usize,
+    payload: Payload,
 }
 
 impl<S> Placed<S> {
     #[must_use]
     pub fn new(source: S, map: PageMap) -> Placed<S> {
-        Placed { source, map, payload: 0 }
+        Placed { source, map, payload: Payload::Other(0) }
     }
 
     fn place(&mut self, words: Words) -> Words {
-        if self.payload > 0 {
-            self.payload -= 1;
-            return words;
+        match &mut self.payload {
+            Payload::Other(0) | Payload::Entries(0) => {}
+            Payload::Other(left) => {
+                *left -= 1;
+                return words;
+            }
+            Payload::Entries(left) => {
+                *left -= 1;
+                return words.map(|entry| self.map.moved(entry));
+            }
         }
         if let Some(access) = Record::access_of(words) {
             return Record::Access(self.map.place(access)).encode(Vcpu::of(words));
         }
-        self.payload = Record::payload_of(words);
+        let records = Record::payload_of(words);
+        let page = records > 0 && matches!(Record::decode(words), Some(Record::Page { .. }));
+        self.payload = if page { Payload::Entries(records) } else { Payload::Other(records) };
         words
     }
 }
@@ -242,8 +282,20 @@ mod tests {
 
     /// Frames in the order of first touch, those of `huge` in pages of 2 MiB.
     fn placed(frames: &[u64], huge: &[u64], policy: &[(u16, u32)]) -> Result<PageMap, ModelError> {
-        let touched = frames.iter().map(|frame| (*frame, Touched { huge: huge.contains(frame) })).collect();
+        let used = |frame| if huge.contains(frame) { Use::HugePage } else { Use::SmallPage };
+        let touched = frames.iter().map(|frame| (*frame, used(frame))).collect();
         PageMap::of(&touched, &Policy(policy.to_vec()), &RANGES)
+    }
+
+    #[test]
+    fn page_tables_take_turns_of_their_own_where_the_pages_were_recorded() {
+        // Of the tables 5, 6 and 4097 the last is on the other node, where no page is: it stays.
+        let touched = [(5, Use::Table), (4097, Use::Table), (9, Use::SmallPage), (6, Use::Table), (4, Use::SmallPage)];
+        let policy = Policy(vec![(1, 1), (0, 1)]);
+        let map = PageMap::of(&touched.into_iter().collect(), &policy, &RANGES).unwrap();
+        assert_eq!((map.0[&9], map.0[&4]), (4096 + 9, 4));
+        assert_eq!((map.0[&5], map.0[&6], map.0.get(&4097)), (4096 + 5, 6, None));
+        assert_eq!((map.moved(5 * 4096 + 24), map.moved(4097 * 4096 + 8)), ((4096 + 5) * 4096 + 24, 4097 * 4096 + 8));
     }
 
     #[test]
@@ -273,7 +325,7 @@ mod tests {
     fn a_recording_over_several_nodes_and_a_node_too_small_are_refused() {
         assert!(placed(&[4, 4096], &[], &[(0, 1)]).unwrap_err().to_string().contains("more nodes than one"));
         let ranges = [RANGES[0], AddressRange { start: 16 << 20, length: 1 << 20, node: 1 }];
-        let touched = [(1000, Touched { huge: false })].into_iter().collect();
+        let touched = [(1000, Use::SmallPage)].into_iter().collect();
         let error = PageMap::of(&touched, &Policy(vec![(1, 1)]), &ranges).unwrap_err();
         assert!(error.to_string().contains("has no room for pages"));
     }
