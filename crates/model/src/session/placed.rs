@@ -67,14 +67,15 @@ impl PageMap {
     pub fn read(path: &Path, policy: &Policy, ranges: &[AddressRange]) -> Result<PageMap, ModelError> {
         let mut trace = TraceReader::open(path)?;
         let mut touched: IndexMap<u64, Use, FxBuildHasher> = IndexMap::default();
+        // Of each page the frames of its tables, until they are noted with its first touch.
         let mut programs: FxHashMap<PageId, Vec<u64>> = FxHashMap::default();
         while let Some(entry) = trace.next_entry()? {
             let Entry::Words(words) = entry else { continue };
             match Record::decode(words) {
                 Some(Record::Access(MemoryAccess { physical, page: Some(page), .. })) => {
-                    if let Some(tables) = programs.get(&page.id) {
+                    if let Some(tables) = programs.get_mut(&page.id) {
                         let here = if page.size() == PageSize::Kib4 { Use::SmallPage } else { Use::HugePage };
-                        tables.iter().for_each(|table| _ = touched.entry(*table).or_insert(Use::Table));
+                        tables.drain(..).for_each(|table| _ = touched.entry(table).or_insert(Use::Table));
                         touched.entry(physical / PAGE_BYTES).or_insert(here);
                     }
                 }
