@@ -2,7 +2,7 @@
 
 Debian's Redis stands for KeyDB, whose seven threads each run Redis' event loop: one of them runs here. Each
 record has 1 KB, and keys follow YCSB's Zipfian law. The machine has the paper's A1000 cards and SNC mode; the
-paper has SNC off. Nobody has huge pages, as in the paper (4.1.1). The text prints one range for all
+paper has SNC off. Linux gives nobody huge pages, as in the paper (4.1.1). The text prints one range for all
 interleavings and workloads: 1.2 to 1.5 times slower.
 
 Workload rocksdb-ycsb makes the bars with a drive. It is a store in the design of KeyDB FLASH over RocksDB. It
@@ -10,10 +10,10 @@ is compared with itself without RocksDB. The text prints nearly 1.8 times slower
 not name its drive; the machine's is a PM983. The law of keys is scaled. Of 512 GB the cold fifth gets 3.2 %
 of the lookups by Che's formula, of these 55 MB 2.9 %. With YCSB's own number of items it would be 12 %.
 
-Hot-Promote is Redis with that law on Linux's own tiering. Huge pages leave half of its pages no room in main
-memory. 105 MB stand for 512 GB. So Linux scans every 20 ms, not 1000, and a page is hot if it is touched
-within 20 ms, not 1000. Before the timed requests come 200,000, or four passes of the scan. They take
-minutes, so `--quick` leaves it out.
+Hot-Promote is Redis with that law on Linux's own tiering. A reserve of hugetlb pages, which nobody uses,
+leaves half of its pages no room in main memory. 105 MB stand for 512 GB. So Linux scans every 20 ms, not
+1000, and a page is hot if it is touched within 20 ms, not 1000. Before the timed requests come 200,000, or
+four passes of the scan. They take minutes, so `--quick` leaves it out.
 """
 
 from __future__ import annotations

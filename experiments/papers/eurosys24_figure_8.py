@@ -2,8 +2,8 @@
 
 Debian's Redis stands for KeyDB, whose seven threads each run Redis' event loop: one of them runs here. Each
 record has 1 KB, and keys follow YCSB's Zipfian law. The machine has the paper's A1000 cards and SNC mode; the
-paper has SNC off for this figure. Nobody has huge pages, as in the paper (4.1.1). Latencies are those that
-the client sees with eight connections.
+paper has SNC off for this figure. Linux gives nobody huge pages, as in the paper (4.1.1). Latencies are those
+that the client sees with eight connections.
 """
 
 from __future__ import annotations

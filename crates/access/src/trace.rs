@@ -81,6 +81,17 @@ pub enum Entry {
     Answer(u64),
 }
 
+impl Entry {
+    /// The words of a record or of a payload; `None` of an answer.
+    #[must_use]
+    pub fn words(self) -> Option<Words> {
+        match self {
+            Entry::Words(words) => Some(words),
+            Entry::Answer(_) => None,
+        }
+    }
+}
+
 /// Writes a trace. The file's owner gives it its name, or drops it: only the owner knows whether the run was complete.
 pub struct TraceWriter {
     /// for messages

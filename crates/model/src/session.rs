@@ -12,6 +12,7 @@ mod blocks;
 mod guest;
 mod inbox;
 mod live;
+mod payload;
 mod placed;
 mod reader;
 mod replay;

@@ -14,7 +14,7 @@
 
 use std::path::Path;
 
-use cxlab_access::record::{MemoryAccess, RECORD_BYTES, Record, Words};
+use cxlab_access::record::{MemoryAccess, Record, Words};
 use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::trace::{Entry, TraceReader};
 use cxlab_access::{Mapping, PageId, PageSize, Vcpu};
@@ -22,6 +22,7 @@ use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::RecordSource;
+use super::payload::payload;
 use crate::addr::PAGE_BYTES;
 use crate::error::ModelError;
 use crate::home::AddressRange;
@@ -80,7 +81,10 @@ impl PageMap {
                     }
                 }
                 Some(record) => {
-                    let payload = payload(&mut trace, record)?;
+                    // A reader gives a payload's words as they are: no answer comes between them.
+                    let payload = payload(record.payload_records(), &format_args!("{record:?}"), || {
+                        Ok(trace.next_entry()?.and_then(Entry::words))
+                    })?;
                     if let Record::Page { page, upper, replaces, reads, .. } = record {
                         replaces.map(|replaced| programs.remove(&replaced));
                         if !upper {
@@ -133,20 +137,6 @@ impl PageMap {
     fn place(&self, access: MemoryAccess) -> MemoryAccess {
         if access.device { access } else { MemoryAccess { physical: self.moved(access.physical), ..access } }
     }
-}
-
-/// The bytes behind a record.
-fn payload(trace: &mut TraceReader, record: Record) -> Result<Vec<u8>, ModelError> {
-    let length = record.payload_records() * RECORD_BYTES;
-    let mut bytes = Vec::with_capacity(length);
-    while bytes.len() < length {
-        match trace.next_entry()? {
-            Some(Entry::Words(words)) => bytes.extend(words.into_iter().flat_map(u64::to_le_bytes)),
-            Some(_) => {}
-            None => return Err(ModelError::Stream { cause: format!("it ends within {record:?}") }),
-        }
-    }
-    Ok(bytes)
 }
 
 /// Records to come that are no records of their own, whatever they look like.

@@ -12,12 +12,13 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use cxlab_access::record::{RECORD_BYTES, Words};
+use cxlab_access::record::Words;
 use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::trace::{Completeness, Entry, TraceReader};
 use cxlab_access::{BlockId, LineFilter, Marker, Phase, Progress, Record, Schedule, Vcpu};
 
 use super::RecordSource;
+use super::payload::payload;
 use crate::addr::LINE_BYTES;
 use crate::error::ModelError;
 use crate::feed::{Block, Work};
@@ -169,15 +170,11 @@ impl Sampled {
     /// Tell a record and its payload as they are.
     fn copy(&mut self, words: Words, records: usize, what: &str) -> Result<Vec<u8>, ModelError> {
         self.pending.push_back(words);
-        let mut bytes = Vec::with_capacity(records * RECORD_BYTES);
-        for _ in 0..records {
-            let Some(Entry::Words(words)) = self.trace.next_entry()? else {
-                return Err(ModelError::Stream { cause: format!("it ends within {what}") });
-            };
-            self.pending.push_back(words);
-            bytes.extend(words.into_iter().flat_map(u64::to_le_bytes));
-        }
-        Ok(bytes)
+        payload(records, &what, || {
+            let words = self.trace.next_entry()?.and_then(Entry::words);
+            self.pending.extend(words);
+            Ok(words)
+        })
     }
 
     /// Tell the drive's command where instructions are timed.

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use cxlab_access::record::RECORD_BYTES;
 use cxlab_access::{BlockId, Mapping, PageId, Record, Segment};
 
 use super::{Guest, RecordSource};
@@ -14,6 +13,7 @@ use crate::error::ModelError;
 use crate::feed::Block;
 use crate::machine::Machine;
 use crate::mem::AccessKind;
+use crate::session::payload::payload;
 
 /// Bytes that one request to a disk may move.
 const MOST_BYTES: u64 = 1 << 30;
@@ -39,14 +39,7 @@ impl<S: RecordSource> Guest<S> {
 
     /// The bytes behind a record.
     fn payload(&mut self, record: Record) -> Result<Vec<u8>, ModelError> {
-        let cut = || ModelError::Stream { cause: format!("it ends within {record:?}") };
-        let records = record.payload_records();
-        let mut bytes = Vec::with_capacity(records * RECORD_BYTES);
-        for _ in 0..records {
-            let words = self.source.words()?.ok_or_else(cut)?;
-            bytes.extend(words.into_iter().flat_map(u64::to_le_bytes));
-        }
-        Ok(bytes)
+        payload(record.payload_records(), &format_args!("{record:?}"), || self.source.words())
     }
 
     fn define_page(&mut self, page: PageId, mapping: Mapping, replaces: Option<PageId>) -> Result<(), ModelError> {
