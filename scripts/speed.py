@@ -41,6 +41,10 @@ PROGRAMS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], float | None], ...]
     # Four processors are to have, together, half of what one has.
     ("stream_threads", ("1", str(24 << 20)), (), None),
     ("stream_threads", ("4", str(24 << 20)), ("--cpus", "4"), None),
+    # The more processors, the more often QEMU and the model wait for each other.
+    ("sorts", ("1", "100000"), (), None),
+    ("sorts", ("16", "12000"), ("--cpus", "16"), None),
+    ("sorts", ("48", "8000"), ("--cpus", "48"), None),
 )
 #: The same for warming: long enough that the program's start does not count.
 WARMED: tuple[tuple[str, tuple[str, ...], float], ...] = (

@@ -19,6 +19,7 @@ mod event;
 mod host_files;
 mod memory_side;
 mod pages;
+mod pauses;
 mod retraining;
 mod runnable;
 mod shared;
@@ -30,6 +31,7 @@ use cxlab_kernel::{EventQueue, Time, order};
 use rustc_hash::FxHashMap;
 
 use self::host_files::HostFiles;
+use self::pauses::Pauses;
 use self::runnable::Runnable;
 use crate::config::{HostSpec, MachineSpec};
 use crate::core::{Core, Pause, Uncore};
@@ -64,7 +66,7 @@ pub struct PortStats {
 pub struct Machine {
     spec: MachineSpec,
     cores: Vec<Core>,
-    pauses: Vec<Pause>,
+    pauses: Pauses,
     /// statistics are of the time since
     since: Time,
     /// and until then; `None` while counting goes on
@@ -138,7 +140,7 @@ impl Machine {
         let core = |(id, host): (u16, &HostSpec)| Core::new(CoreId(id), host.core_parts()).map_err(inconsistent);
         let cores = (0..).zip(cores).map(core).collect::<Result<Vec<_>, _>>()?;
         let (home, fabric) = build::memory_system(&spec, cores.len() as u16, ranges, regions).map_err(inconsistent)?;
-        let pauses = vec![Pause::Behind; cores.len()];
+        let pauses = Pauses::new(cores.len());
         let loads = vec![CoreLoads::default(); cores.len()];
         let tables = PageTables::Told(FxHashMap::default());
         let drive = spec.drive.as_ref().map(Drive::new).transpose().map_err(|error| inconsistent(error.to_string()))?;
@@ -224,21 +226,19 @@ impl Machine {
         assert_eq!(feeds.count(), self.cores.len(), "a feed for each core");
         loop {
             // A pause changes only when a core runs: most events make none ready.
-            if self.shared.runnable.is_empty()
-                && self.pauses.iter().any(|pause| matches!(pause, Pause::Blocked(_) | Pause::Behind))
-            {
+            if self.shared.runnable.is_empty() && self.pauses.is_any_to_be_resumed() {
                 self.next_event()?;
                 continue;
             }
             if let Some(stop) = self.run_ready(feeds, lacking)? {
                 return Ok(stop);
             }
-            if self.pauses.iter().all(|pause| *pause == Pause::Ended) {
+            if self.pauses.have_all_ended() {
                 return time_went_on().map(|()| Stop::Ended);
             }
-            if self.pauses.iter().all(|pause| matches!(pause, Pause::Halted | Pause::Ended)) {
+            if !self.pauses.is_any_to_be_resumed() {
                 // The guest says which core is woken first.
-                for (core, _) in self.pauses.iter().enumerate().filter(|(_, pause)| **pause == Pause::Halted) {
+                for core in self.pauses.halted() {
                     self.shared.runnable.push(core, self.cores[core].next_slot());
                 }
                 return Ok(Stop::Asleep);
@@ -254,7 +254,7 @@ impl Machine {
             self.next_event()?;
             self.run_all_ready(feeds)?;
         }
-        if self.shared.queue.is_empty() && self.pauses.iter().any(|pause| matches!(pause, Pause::Blocked(_))) {
+        if self.shared.queue.is_empty() && self.pauses.blocked().is_some() {
             return Err(self.deadlock());
         }
         time_went_on()
@@ -287,12 +287,12 @@ impl Machine {
                     if lacking == Lacking::Stop || at <= self.shared.queue.now() {
                         return Ok(Some(Stop::Starved(CoreId(core as u16))));
                     }
-                    self.pauses[core] = Pause::Behind;
+                    self.pauses.set(core, Pause::Behind);
                     self.shared.ask(CoreId(core as u16), at);
                     self.shared.runnable.end();
                 }
                 pause => {
-                    self.pauses[core] = pause;
+                    self.pauses.set(core, pause);
                     self.shared.runnable.end();
                 }
             }
@@ -326,7 +326,7 @@ impl Machine {
 
     /// Lets a core go on at `at`, behind the events until then.
     fn resume(&mut self, core: usize, at: Time) {
-        self.pauses[core] = Pause::Behind;
+        self.pauses.set(core, Pause::Behind);
         self.shared.resume(CoreId(core as u16), at);
     }
 
@@ -349,7 +349,7 @@ impl Machine {
             }
             Event::Home(home::Event::Fill(key)) => {
                 let core = self.fill(now, key)?;
-                if matches!(self.pauses[core], Pause::Blocked(_)) {
+                if matches!(self.pauses.of(core), Pause::Blocked(_)) {
                     self.shared.runnable.push(core, now);
                 }
             }
@@ -416,8 +416,7 @@ impl Machine {
     }
 
     fn deadlock(&self) -> ModelError {
-        let blocked = self.pauses.iter().position(|pause| matches!(pause, Pause::Blocked(_)));
-        let waits = blocked.map(|core| (core, self.pauses[core]));
+        let waits = self.pauses.blocked();
         let oldest = self.shared.home.requests().min_by_key(|request| request.born());
         ModelError::Deadlock {
             who: waits.map_or("a core".into(), |(core, pause)| format!("core {core} ({pause:?})")),

@@ -6,6 +6,10 @@
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+use cxlab_access::Vcpu;
 
 use crate::exports::{self, functions};
 use crate::series;
@@ -130,10 +134,19 @@ pub fn cpuid_helper() -> Result<*mut *mut c_void, String> {
     exports::address("helper_info_cpuid\0").map(<*mut c_void>::cast).ok_or_else(|| series::lacks(name))
 }
 
-/// A vCPU by its number.
+/// Places of the vCPUs that were looked up: QEMU walks a list.
+static CPUS: [AtomicUsize; Vcpu::MOST] = [const { AtomicUsize::new(0) }; Vcpu::MOST];
+
+/// A vCPU by its number. None is ever unplugged.
 pub fn cpu(vcpu: usize) -> Cpu {
+    let known = CPUS[vcpu].load(Relaxed) as Cpu;
+    if !known.is_null() {
+        return known;
+    }
     // SAFETY: a look-up by index.
-    unsafe { (functions().qemu_get_cpu)(vcpu as c_int) }
+    let found = unsafe { (functions().qemu_get_cpu)(vcpu as c_int) };
+    CPUS[vcpu].store(found as usize, Relaxed);
+    found
 }
 
 /// End the vCPU's turn behind its current block.

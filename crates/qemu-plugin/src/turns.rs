@@ -9,8 +9,9 @@
 //! Where a vCPU has come to is an estimate (`turns/estimate.rs`). A vCPU reads the clock only when it is the one most
 //! behind, by that estimate: what it reads is nobody's future. While a vCPU spins, which its PAUSE tells, no vCPU
 //! runs ahead of another, whatever the skew. The one that waits looks again behind each PAUSE, and sees what others
-//! have done by then. To keep this rule, the plugin asks the model where the others are at each beginning and end of
-//! a turn. It goes on with that for a while after the last PAUSE. With a skew of 0 it does so throughout. An estimate is
+//! have done by then. To keep this rule, the plugin asks the model where a vCPU is at the beginning of its turn. If the
+//! model lacks another one's steps, that one has the next turn, and nobody asks before. The plugin goes on with that for
+//! a while after the last PAUSE. With a skew of 0 it does so throughout. An estimate is
 //! wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of a block or before a clock
 //! read. QEMU's state is put back to that instruction (`cpu_loop_exit_restore`), and the main loop goes on to the next
 //! vCPU.
@@ -127,9 +128,24 @@ pub fn name_next(vcpu: usize) {
     NAMED.store(vcpu, Relaxed);
 }
 
+/// The vCPU whose next steps the model lacked when it last put off an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lacking {
+    Nobody,
+    /// it has not gone on since
+    Still(usize),
+    /// it has gone on, and nobody else has
+    Fed(usize),
+}
+
 /// The vCPU whose turn it is, and how far each vCPU has come.
 pub struct Turns {
     estimates: Vec<Estimate>,
+    /// where each has come to, but for the one that runs `[ps]`: all of them are compared at each turn
+    come_to_ps: Vec<u64>,
+    lacking: Lacking,
+    /// where the model was when it last lacked something `[ps]`
+    floor_ps: u64,
     /// who runs
     running: usize,
     /// instructions of its turn that are left
@@ -157,8 +173,21 @@ pub enum Turn {
 
 impl Turns {
     pub fn new() -> Turns {
-        let estimates = vec![Estimate::new(); vcpus()];
-        Turns { estimates, running: 0, left: 0, spinning: 0, contended_ps: 0, skew_ps: spec().skew_ps }
+        Turns::of(vcpus(), spec().skew_ps)
+    }
+
+    fn of(vcpus: usize, skew_ps: u64) -> Turns {
+        Turns {
+            estimates: vec![Estimate::new(); vcpus],
+            come_to_ps: vec![0; vcpus],
+            lacking: Lacking::Nobody,
+            floor_ps: 0,
+            running: 0,
+            left: 0,
+            spinning: 0,
+            contended_ps: 0,
+            skew_ps,
+        }
     }
 
     /// Detail goes on where the model has come to `now_ps`: there all have committed what they did. An instruction of each
@@ -167,6 +196,7 @@ impl Turns {
         for (estimate, pace_ps) in self.estimates.iter_mut().zip(paces_ps) {
             estimate.go_on_at(now_ps, pace_ps);
         }
+        (0..self.estimates.len()).for_each(|vcpu| self.note(vcpu));
     }
 
     /// A stretch of detail begins where the model has come to `now_ps`, and each vCPU has slept for so long `[ps]`.
@@ -183,9 +213,16 @@ impl Turns {
         each.map(move |(vcpu, estimate)| estimate.end_stretch(now_ps, slept_ps(vcpu)))
     }
 
-    fn others(&self, vcpu: usize) -> impl Iterator<Item = &Estimate> {
-        let others = self.estimates.iter().enumerate().filter(move |(index, _)| *index != vcpu && !is_halted(*index));
-        others.map(|(_, other)| other)
+    /// Its estimate has changed.
+    fn note(&mut self, vcpu: usize) {
+        self.come_to_ps[vcpu] = self.come_to(vcpu);
+    }
+
+    /// Where it has come to, by its estimate. If all actions are to be in order, it has come there at least: one that seems
+    /// further than it is lets others pass. With its usual pace, accounts behind spin locks took 3 % less time in the exact order.
+    fn come_to(&self, vcpu: usize) -> u64 {
+        let estimate = &self.estimates[vcpu];
+        if self.is_in_order(vcpu) { estimate.least_ps() } else { estimate.ps() }
     }
 
     /// The vCPU whose records tell that another one goes on. It is the speaker, unless that sleeps by now: then nobody
@@ -195,13 +232,22 @@ impl Turns {
         if NAMED.load(Relaxed) == speaker || !is_halted(speaker) {
             return speaker;
         }
-        let awake = (0..vcpus()).filter(|vcpu| !is_halted(*vcpu));
+        let awake = (0..self.estimates.len()).filter(|vcpu| !is_halted(*vcpu));
         awake.min_by_key(|vcpu| self.estimates[*vcpu].ps()).unwrap_or(speaker)
     }
 
     /// The time of the one most behind of all others that do not halt `[ps]`.
     fn others_ps(&self, vcpu: usize) -> Option<u64> {
-        self.others(vcpu).map(Estimate::ps).min()
+        self.others_that_go_on(vcpu).map(|(_, ps)| ps).min()
+    }
+
+    /// All others that do not halt, each with where it has come to `[ps]`.
+    fn others_that_go_on(&self, vcpu: usize) -> impl Iterator<Item = (usize, u64)> {
+        debug_assert!(vcpu == self.running, "where the running one has come to is noted when its turn ends");
+        let halted = HALTED.load(Relaxed);
+        let all = self.come_to_ps.iter().copied().enumerate();
+        let others = all.filter(move |(other, _)| *other != vcpu && halted >> other & 1 == 0);
+        others.map(|(other, ps)| (other, ps.max(self.floor_ps)))
     }
 
     /// `vcpu` is about to enter a block.
@@ -212,21 +258,34 @@ impl Turns {
 
     #[cold]
     fn choose(&mut self, vcpu: usize) -> Turn {
+        self.note(self.running);
         self.running = vcpu;
         let (speaker, woken) = (self.waker(), end_halt(vcpu));
         if woken {
             let now_ps = self.estimates[speaker].ps();
             self.estimates[vcpu].stand_until(now_ps);
         }
-        if !woken && self.is_watched() && !self.estimates[vcpu].is_known() {
-            return Turn::Ask;
-        }
         self.measure();
         if woken {
             self.left = self.left.max(1);
             return Turn::Wake { speaker };
         }
-        if self.left == 0 { Turn::Leave } else { Turn::Run }
+        self.let_lacking_first();
+        let is_known = self.lacking == Lacking::Still(vcpu) || self.estimates[vcpu].is_known();
+        match self.left {
+            0 => Turn::Leave,
+            _ if self.is_watched() && !is_known => Turn::Ask,
+            _ => Turn::Run,
+        }
+    }
+
+    /// Ends the turn if all actions are to be in order, and the model lacks steps of another one. It could not say yet where this
+    /// one is.
+    fn let_lacking_first(&mut self) {
+        let is_next = |vcpu: usize| vcpu != self.running && !is_halted(vcpu);
+        if self.is_watched() && matches!(self.lacking, Lacking::Still(vcpu) if is_next(vcpu)) {
+            self.left = 0;
+        }
     }
 
     /// One that was taken to have halted goes on beside the one that runs: whether it was.
@@ -235,6 +294,7 @@ impl Turns {
         if woken {
             let now_ps = self.estimates[running].ps();
             self.estimates[vcpu].stand_until(now_ps);
+            self.note(vcpu);
             self.measure();
         }
         woken
@@ -249,26 +309,32 @@ impl Turns {
     /// spins is known well without asking. When the plugin asked only while another one waited, turns at a lock took 9 to
     /// 12 % longer than in the exact order.
     fn is_watched(&self) -> bool {
-        let running = &self.estimates[self.running];
-        let lately = running.ps() < self.contended_ps;
-        let is_contended = self.others_spin(self.running) || lately;
-        (self.skew_ps == 0 || is_contended) && !running.spins()
+        self.is_in_order(self.running) && !self.estimates[self.running].spins()
+    }
+
+    /// Whether all actions are to be in order of time, where this one is.
+    fn is_in_order(&self, vcpu: usize) -> bool {
+        self.skew_ps == 0 || self.is_contended(vcpu) || self.others_spin(vcpu)
+    }
+
+    /// Whether a vCPU has spun lately, where this one is.
+    fn is_contended(&self, vcpu: usize) -> bool {
+        self.estimates[vcpu].ps() < self.contended_ps
+    }
+
+    /// How far the running vCPU may come, by where the others are `[ps]`: ahead of one that works by the skew. One that spins
+    /// has been told behind its PAUSE. Where it looks again, it has to see what others have done by then, and no more.
+    fn until_ps(&self) -> Option<u64> {
+        let most_ps = if self.is_contended(self.running) { AHEAD_OF_CONTENDED_PS } else { u64::MAX };
+        let spinning = if self.estimates[self.running].spins() { usize::MAX } else { self.spinning };
+        let ahead_ps = |other: usize| if spinning >> other & 1 == 1 { 0 } else { self.skew_ps.min(most_ps) };
+        self.others_that_go_on(self.running).map(|(other, ps)| ps + ahead_ps(other)).min()
     }
 
     /// Measures how many instructions the running vCPU may execute.
     fn measure(&mut self) {
         let running = &self.estimates[self.running];
-        // A vCPU that spins has been told behind its PAUSE, where it looks again. There it has to see what others
-        // have done by then.
-        let ahead_ps = if self.spinning != 0 {
-            0
-        } else if running.ps() < self.contended_ps {
-            self.skew_ps.min(AHEAD_OF_CONTENDED_PS)
-        } else {
-            self.skew_ps
-        };
-        let until_ps = self.others_ps(self.running).map(|others_ps| others_ps + ahead_ps);
-        self.left = match until_ps {
+        self.left = match self.until_ps() {
             None => u64::MAX,
             Some(until_ps) => until_ps.saturating_sub(running.ps()) / running.pace_ps(),
         };
@@ -286,21 +352,32 @@ impl Turns {
         self.estimates[vcpu].is_known()
     }
 
-    /// Whether no other that does not halt is behind it.
+    /// Whether no other that does not halt is behind it, by the model's word or by the estimates.
     pub fn is_most_behind(&self, vcpu: usize) -> bool {
-        self.others_ps(vcpu).is_none_or(|others_ps| self.estimates[vcpu].ps() <= others_ps)
+        let is_lacking = matches!(self.lacking, Lacking::Still(lacking) | Lacking::Fed(lacking) if lacking == vcpu);
+        is_lacking || self.others_ps(vcpu).is_none_or(|others_ps| self.come_to(vcpu) <= others_ps)
     }
 
     /// It executes so many instructions, the last of them PAUSE or not.
     #[inline]
     pub fn execute(&mut self, vcpu: usize, instructions: u64, pauses: bool) {
         speak(vcpu);
+        self.feed(vcpu);
         self.estimates[vcpu].execute(instructions, pauses);
         self.spinning = self.spinning & !(1 << vcpu) | usize::from(self.estimates[vcpu].spins()) << vcpu;
         if pauses {
             self.contended_ps = self.contended_ps.max(self.estimates[vcpu].ps() + LATELY_PS);
         }
         self.left = self.left.saturating_sub(instructions);
+    }
+
+    /// The model is told of its next steps.
+    #[inline]
+    fn feed(&mut self, vcpu: usize) {
+        self.lacking = match self.lacking {
+            Lacking::Still(lacking) | Lacking::Fed(lacking) if lacking == vcpu => Lacking::Fed(vcpu),
+            _ => Lacking::Nobody,
+        };
     }
 
     /// The block that it executes is longer by so many instructions.
@@ -322,21 +399,27 @@ impl Turns {
 
     /// The model says that others are behind, whatever was estimated: theirs is the next turn.
     pub fn step_back(&mut self, vcpu: usize, behind: Behind) {
-        self.estimates[behind.vcpu.index()].found_at(behind.at_ps);
+        let lacking = behind.vcpu.index();
+        self.estimates[lacking].found_at(behind.at_ps);
+        self.note(lacking);
+        self.floor_ps = self.floor_ps.max(behind.at_ps);
+        self.lacking = Lacking::Still(lacking);
         if let Some((sequence, ps)) = behind.synced {
             self.estimates[vcpu].synced(sequence, ps);
         }
-        // A vCPU that spins has to look again before anything else happens.
-        let most_ps = if self.others_spin(vcpu) { PAUSE_PS } else { self.skew_ps };
+        // In order of time, the model says after each step of the other one whether that one is behind still.
+        let most_ps = if self.is_in_order(vcpu) { 0 } else { self.skew_ps };
         if let Some(others_ps) = self.others_ps(vcpu) {
             self.estimates[vcpu].step_back(behind.asker_ps, others_ps, most_ps);
         }
         self.measure();
+        self.let_lacking_first();
     }
 
     /// Nothing happened until `ps`.
     pub fn idle(&mut self, vcpu: usize, ps: u64) {
         self.estimates[vcpu].stand_until(ps);
+        self.note(vcpu);
     }
 
     pub fn sync(&mut self, vcpu: usize, sequence: u64) {
@@ -353,6 +436,7 @@ impl Turns {
     /// The answer to a question of this moment.
     pub fn answered(&mut self, vcpu: usize, ps: u64) {
         self.estimates[vcpu].answered(ps);
+        self.note(vcpu);
         if vcpu == self.running {
             self.measure();
         }
@@ -367,5 +451,42 @@ pub unsafe extern "C" fn handle_interrupt(cpu: Cpu, mask: c_int) {
         untimed::wakes(cpu, vcpus());
     } else if any_halted() && mode::in_detail() && (0..vcpus()).any(|vcpu| is_halted(vcpu) && qemu::cpu(vcpu) == cpu) {
         qemu::end_turn(speaker());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cxlab_access::Vcpu;
+
+    use super::*;
+
+    #[test]
+    fn one_whose_steps_the_model_lacks_goes_on_before_anybody_asks() {
+        let mut turns = Turns::of(3, 0);
+        for vcpu in 0..3 {
+            assert_eq!(turns.enter(vcpu), Turn::Run);
+            turns.execute(vcpu, 10, false);
+        }
+        assert_eq!(turns.enter(0), Turn::Ask);
+        turns.sync(0, 1);
+        turns.step_back(0, Behind { vcpu: Vcpu::new(2), at_ps: 1000, asker_ps: 1000, synced: None });
+        assert!(!turns.goes_on());
+        assert_eq!(turns.enter(1), Turn::Leave);
+        assert_eq!(turns.enter(2), Turn::Run);
+        turns.execute(2, 10, false);
+        assert_eq!(turns.enter(1), Turn::Ask);
+    }
+
+    #[test]
+    fn one_that_works_comes_up_to_one_that_spins_in_one_turn() {
+        let mut turns = Turns::of(3, 2_000_000);
+        turns.enter(2);
+        turns.execute(2, 4, true);
+        // Two that work are where they began: both know it. The third looks again after a PAUSE.
+        assert_eq!(turns.enter(0), Turn::Run);
+        assert_eq!(turns.left, WATCHED);
+        turns.execute(0, PAUSE_PS / turns.estimates[0].pace_ps(), false);
+        assert_eq!(turns.enter(2), Turn::Leave);
+        assert_eq!(turns.enter(1), Turn::Run);
     }
 }

@@ -25,7 +25,7 @@ use cxlab_access::ring::{Behind, Reply};
 use cxlab_access::{Forget, Mapping, Marker, PageId, Phase, Record, Vcpu};
 use cxlab_kernel::Time;
 
-use self::answers::Questions;
+use self::answers::{Questions, Syncs};
 use self::replaced::Replaced;
 use self::retired::Retired;
 use super::blocks::Blocks;
@@ -83,7 +83,7 @@ pub struct Guest<S> {
     /// all are idle until a device has done something, or a timer rings: how long is not known yet
     rests: bool,
     replaced: Replaced,
-    syncs: Vec<Questions>,
+    syncs: Syncs,
     /// of each vCPU, the last sync point that its core has come to, and when `[ps]`
     synced: Vec<Option<(u64, u64)>>,
     clock: Questions,
@@ -117,7 +117,7 @@ impl<S: RecordSource> Guest<S> {
             new_commands: Vec::new(),
             rests: false,
             replaced: Replaced::default(),
-            syncs: vec![Questions::default(); vcpus.into()],
+            syncs: Syncs::new(vcpus),
             synced: vec![None; vcpus.into()],
             clock: Questions::default(),
             asker: 0,
@@ -180,7 +180,7 @@ impl<S: RecordSource> Guest<S> {
                 }
                 Stop::Starved(lacking) if self.waits() => self.put_off(machine, usize::from(lacking.0)),
                 stop @ (Stop::Starved(_) | Stop::Asleep) => {
-                    let read = self.read()?;
+                    let read = self.read(stop)?;
                     self.tell_machine(machine)?;
                     let asleep = stop == Stop::Asleep && !read;
                     if asleep && asleep_before {
@@ -194,13 +194,18 @@ impl<S: RecordSource> Guest<S> {
         }
     }
 
-    /// Read until some core has what it lacks, then what is at hand: whether some core lacks anything.
-    fn read(&mut self) -> Result<bool, ModelError> {
-        let mut starved: [bool; Vcpu::MOST] = [false; Vcpu::MOST];
-        for (starved, reader) in starved.iter_mut().zip(&self.readers) {
-            *starved = reader.is_starved();
+    /// Read until the core that has stopped the machine has what it lacks, or any core if all sleep. Then read what is at hand.
+    /// Returns whether some core lacked anything.
+    fn read(&mut self, stop: Stop) -> Result<bool, ModelError> {
+        let lacking = match stop {
+            Stop::Starved(core) => usize::from(core.0)..usize::from(core.0) + 1,
+            _ => 0..self.readers.len(),
+        };
+        let mut starved = 0_u64;
+        for vcpu in lacking.filter(|vcpu| self.readers[*vcpu].is_starved()) {
+            starved |= 1 << vcpu;
         }
-        if !starved[..self.readers.len()].contains(&true) {
+        if starved == 0 {
             return Ok(false);
         }
         if self.warming_ahead {
@@ -215,13 +220,11 @@ impl<S: RecordSource> Guest<S> {
             };
             goes_on = self.take_in(words)?;
             // A record feeds its own vCPU, and who sleeps lacks nothing. To ask all of them for each record takes long.
-            let index = Vcpu::of(words).index();
-            let is_fed = |(starved, reader): (&bool, &Reader)| *starved && !reader.is_starved();
-            if is_fed((&starved[index], &self.readers[index]))
-                || std::mem::take(&mut self.sleep_told) && starved.iter().zip(&self.readers).any(is_fed)
-            {
+            let fed_by = |vcpu: usize| starved >> vcpu & 1 == 1 && !self.readers[vcpu].is_starved();
+            if fed_by(Vcpu::of(words).index()) || self.sleep_told && (0..self.readers.len()).any(fed_by) {
                 break;
             }
+            self.sleep_told = false;
         }
         for _ in 0..BATCH {
             if !goes_on {
@@ -275,19 +278,19 @@ impl<S: RecordSource> Guest<S> {
                 self.define(record)?;
                 return Ok(true);
             }
-            Record::Sync { sequence, lag } => self.syncs[index].awaited = sequence.saturating_sub(u64::from(lag)),
+            Record::Sync { sequence, lag } => self.syncs.wait_for(index, sequence.saturating_sub(lag.into())),
             Record::ClockRead { sequence, .. } | Record::Settle { sequence } => {
                 (self.clock.awaited, self.asker) = (sequence, index);
             }
             Record::Halt => {
                 self.halted[index] = true;
-                self.let_sleep();
+                self.let_sleep(index);
             }
             Record::Wake { woken } => {
                 self.check_vcpu(woken, record)?;
                 self.check_awake(index, record)?;
                 self.halted[woken.index()] = false;
-                self.let_sleep();
+                self.let_sleep(woken.index());
             }
             Record::Mark { marker } => {
                 self.speak(index);
@@ -319,18 +322,17 @@ impl<S: RecordSource> Guest<S> {
     #[inline]
     fn speak(&mut self, index: usize) {
         if index != self.speaker {
-            self.speaker = index;
-            self.let_sleep();
+            let before = std::mem::replace(&mut self.speaker, index);
+            self.let_sleep(before);
+            self.let_sleep(index);
         }
     }
 
-    /// Lets all halted vCPUs but the speaker sleep. The speaker's records say when one wakes.
-    fn let_sleep(&mut self) {
+    /// Lets a vCPU sleep if it has halted and is not the speaker. The speaker's records say when one wakes.
+    fn let_sleep(&mut self, index: usize) {
         self.sleep_told = true;
-        for index in 0..self.readers.len() {
-            let asleep = self.sleeps(index);
-            self.readers[index].sleep(asleep);
-        }
+        let asleep = self.sleeps(index);
+        self.readers[index].sleep(asleep);
     }
 
     /// Whether it has halted, and others have gone on.

@@ -22,6 +22,52 @@ impl Questions {
     }
 }
 
+/// Questions of each vCPU at its sync points. They are looked at for each record, so the open ones are bits.
+#[derive(Clone, Debug)]
+pub(super) struct Syncs {
+    each: Vec<Questions>,
+    open: u64,
+}
+
+impl Syncs {
+    pub fn new(vcpus: u16) -> Syncs {
+        Syncs { each: vec![Questions::default(); vcpus.into()], open: 0 }
+    }
+
+    /// The guest waits for the answer to this sync point of a vCPU, if it has none yet.
+    pub fn wait_for(&mut self, vcpu: usize, sequence: u64) {
+        self.each[vcpu].awaited = sequence;
+        self.note(vcpu);
+    }
+
+    /// Whether this is an answer that the vCPU has not got yet, and has not been told to ask for later.
+    fn answer(&mut self, vcpu: usize, sequence: u64) -> bool {
+        let is_new = sequence > self.each[vcpu].answered;
+        if is_new {
+            self.each[vcpu].answered = sequence;
+            self.note(vcpu);
+        }
+        is_new
+    }
+
+    /// An open question of a vCPU counts as answered: its number.
+    fn take_open(&mut self) -> Option<(usize, u64)> {
+        let vcpu = self.open.trailing_zeros() as usize;
+        let question = self.each.get_mut(vcpu)?;
+        question.answered = question.awaited;
+        self.open &= self.open - 1;
+        Some((vcpu, question.awaited))
+    }
+
+    fn note(&mut self, vcpu: usize) {
+        self.open = self.open & !(1 << vcpu) | u64::from(self.each[vcpu].is_open()) << vcpu;
+    }
+
+    fn any_open(&self) -> bool {
+        self.open != 0
+    }
+}
+
 /// Says how long each vCPU has slept, before the answer of a sampled run: its windows set the pace of what lies between.
 fn tell_sleep(source: &mut impl RecordSource, machine: &Machine) {
     for (core, vcpu) in machine.cores().iter().zip((0..).map(Vcpu::new)) {
@@ -33,7 +79,7 @@ fn tell_sleep(source: &mut impl RecordSource, machine: &Machine) {
 impl<S: RecordSource> Guest<S> {
     /// Whether the guest waits for an answer: nothing comes before it is given.
     pub(super) fn waits(&self) -> bool {
-        !self.source.is_recorded_elsewhere() && (self.clock.is_open() || self.syncs.iter().any(|syncs| syncs.is_open()))
+        !self.source.is_recorded_elsewhere() && (self.clock.is_open() || self.syncs.any_open())
     }
 
     /// Answer what the guest waits for with: later, when vCPU `lacking` has told what it does next.
@@ -51,12 +97,8 @@ impl<S: RecordSource> Guest<S> {
             self.clock.answered = self.clock.awaited;
             self.source.put_off(Reply::Clock, self.clock.awaited, behind(machine, self.asker, self.synced[self.asker]));
         }
-        for index in 0..self.readers.len() {
-            if self.syncs[index].is_open() {
-                let awaited = self.syncs[index].awaited;
-                self.syncs[index].answered = awaited;
-                self.source.put_off(Reply::Sync(Vcpu::new(index)), awaited, behind(machine, index, self.synced[index]));
-            }
+        while let Some((index, awaited)) = self.syncs.take_open() {
+            self.source.put_off(Reply::Sync(Vcpu::new(index)), awaited, behind(machine, index, self.synced[index]));
         }
     }
 
@@ -71,8 +113,7 @@ impl<S: RecordSource> Guest<S> {
                 Some(Given::Sync { sequence, ps }) => {
                     self.synced[index] = Some((sequence, ps));
                     // One that was put off is asked for no more.
-                    if sequence > self.syncs[index].answered {
-                        self.syncs[index].answered = sequence;
+                    if self.syncs.answer(index, sequence) {
                         if is_sampled {
                             tell_sleep(&mut self.source, machine);
                         }
