@@ -43,6 +43,7 @@ PROGRAMS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], float | None], ...]
     ("stream_threads", ("4", str(24 << 20)), ("--cpus", "4"), None),
     # The more processors, the more often QEMU and the model wait for each other.
     ("sorts", ("1", "100000"), (), None),
+    ("sorts", ("4", "48000"), ("--cpus", "4"), None),
     ("sorts", ("16", "12000"), ("--cpus", "16"), None),
     ("sorts", ("48", "8000"), ("--cpus", "48"), None),
 )

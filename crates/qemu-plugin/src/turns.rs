@@ -17,12 +17,11 @@
 //! vCPU.
 
 mod estimate;
+mod halts;
 pub mod untimed;
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
 
 use cxlab_access::record::PAUSE_PS;
 use cxlab_access::ring::Behind;
@@ -32,6 +31,8 @@ use estimate::Estimate;
 use crate::arguments::Arguments;
 use crate::mode::{self, Mode};
 use crate::qemu::{self, Cpu};
+
+pub use halts::{any_halted, any_woken, halt, is_halted, name_next, speak, speaker};
 
 /// Instructions between two PAUSEs of one that spins, at most: it looks at what it waits for, and perhaps at the clock.
 pub const SPIN: u64 = 64;
@@ -68,64 +69,12 @@ pub fn several() -> bool {
     vcpus() > 1
 }
 
-/// Bits of the vCPUs that wait for an interrupt.
-static HALTED: AtomicUsize = AtomicUsize::new(0);
-/// The vCPU that executed the last block or marker. If it wakes another vCPU, its records say so.
-static SPEAKER: AtomicUsize = AtomicUsize::new(0);
-/// The vCPU whose block the model was told of last, executed or not.
-static NAMED: AtomicUsize = AtomicUsize::new(0);
-
-pub fn is_halted(vcpu: usize) -> bool {
-    HALTED.load(Relaxed) >> vcpu & 1 == 1
-}
-
-pub fn any_halted() -> bool {
-    HALTED.load(Relaxed) != 0
-}
-
-/// Whether one that waits for an interrupt has got one.
-pub fn any_woken() -> bool {
-    let mut halted = HALTED.load(Relaxed);
-    while halted != 0 {
-        if qemu::has_work(halted.trailing_zeros() as usize) {
-            return true;
-        }
-        halted &= halted - 1;
-    }
-    false
-}
-
 /// Lets other vCPUs run where nothing says how far each has come. `vcpu` ends its turn if another one has something
 /// to do. Else QEMU would go round all that have halted, which takes longer than a turn where there are many.
 pub fn let_others_run(vcpu: usize) {
     if (0..vcpus()).any(|other| other != vcpu && !qemu::is_idle(other)) {
         qemu::end_turn(vcpu);
     }
-}
-
-/// It waits for an interrupt from here on.
-pub fn halt(vcpu: usize) {
-    HALTED.fetch_or(1 << vcpu, Relaxed);
-}
-
-/// It goes on: whether it had halted.
-fn end_halt(vcpu: usize) -> bool {
-    HALTED.fetch_and(!(1 << vcpu), Relaxed) >> vcpu & 1 == 1
-}
-
-pub fn speaker() -> usize {
-    SPEAKER.load(Relaxed)
-}
-
-/// It has executed something.
-pub fn speak(vcpu: usize) {
-    SPEAKER.store(vcpu, Relaxed);
-    NAMED.store(vcpu, Relaxed);
-}
-
-/// The model is told which block of it is next. It takes a speaker that has halted to sleep from here on.
-pub fn name_next(vcpu: usize) {
-    NAMED.store(vcpu, Relaxed);
 }
 
 /// The vCPU whose next steps the model lacked when it last put off an answer.
@@ -229,7 +178,7 @@ impl Turns {
     /// would read them. So a core once slept for ever, and those that waited for it spun.
     fn waker(&self) -> usize {
         let speaker = speaker();
-        if NAMED.load(Relaxed) == speaker || !is_halted(speaker) {
+        if halts::named() == speaker || !is_halted(speaker) {
             return speaker;
         }
         let awake = (0..self.estimates.len()).filter(|vcpu| !is_halted(*vcpu));
@@ -237,17 +186,15 @@ impl Turns {
     }
 
     /// The time of the one most behind of all others that do not halt `[ps]`.
-    fn others_ps(&self, vcpu: usize) -> Option<u64> {
-        self.others_that_go_on(vcpu).map(|(_, ps)| ps).min()
+    fn others_ps(&self) -> Option<u64> {
+        self.others_that_go_on().map(|(_, ps)| ps).min()
     }
 
-    /// All others that do not halt, each with where it has come to `[ps]`.
-    fn others_that_go_on(&self, vcpu: usize) -> impl Iterator<Item = (usize, u64)> {
-        debug_assert!(vcpu == self.running, "where the running one has come to is noted when its turn ends");
-        let halted = HALTED.load(Relaxed);
-        let all = self.come_to_ps.iter().copied().enumerate();
-        let others = all.filter(move |(other, _)| *other != vcpu && halted >> other & 1 == 0);
-        others.map(|(other, ps)| (other, ps.max(self.floor_ps)))
+    /// All that do not halt but the one that runs, each with where it has come to `[ps]`.
+    fn others_that_go_on(&self) -> impl Iterator<Item = (usize, u64)> {
+        let asleep = halts::halted() | 1 << self.running;
+        let others = self.come_to_ps.iter().copied().enumerate().filter(move |(vcpu, _)| asleep >> vcpu & 1 == 0);
+        others.map(|(vcpu, ps)| (vcpu, ps.max(self.floor_ps)))
     }
 
     /// `vcpu` is about to enter a block.
@@ -260,7 +207,7 @@ impl Turns {
     fn choose(&mut self, vcpu: usize) -> Turn {
         self.note(self.running);
         self.running = vcpu;
-        let (speaker, woken) = (self.waker(), end_halt(vcpu));
+        let (speaker, woken) = (self.waker(), halts::end_halt(vcpu));
         if woken {
             let now_ps = self.estimates[speaker].ps();
             self.estimates[vcpu].stand_until(now_ps);
@@ -290,7 +237,7 @@ impl Turns {
 
     /// One that was taken to have halted goes on beside the one that runs: whether it was.
     pub fn wake(&mut self, vcpu: usize, running: usize) -> bool {
-        let woken = end_halt(vcpu);
+        let woken = halts::end_halt(vcpu);
         if woken {
             let now_ps = self.estimates[running].ps();
             self.estimates[vcpu].stand_until(now_ps);
@@ -323,7 +270,7 @@ impl Turns {
         let most_ps = if self.is_contended(self.running) { AHEAD_OF_CONTENDED_PS } else { u64::MAX };
         let spinning = if self.estimates[self.running].spins() { usize::MAX } else { self.spinning };
         let ahead_ps = |other: usize| if spinning >> other & 1 == 1 { 0 } else { self.skew_ps.min(most_ps) };
-        self.others_that_go_on(self.running).map(|(other, ps)| ps + ahead_ps(other)).min()
+        self.others_that_go_on().map(|(other, ps)| ps + ahead_ps(other)).min()
     }
 
     /// Measures how many instructions the running vCPU may execute.
@@ -347,10 +294,10 @@ impl Turns {
         self.estimates[vcpu].is_known()
     }
 
-    /// Whether no other that does not halt is behind it, by the model's word or by the estimates.
+    /// Whether no other that does not halt is behind the one that runs, by the model's word or by the estimates.
     pub fn is_most_behind(&self, vcpu: usize) -> bool {
         let is_lacking = matches!(self.lacking, Lacking::Still(lacking) | Lacking::Fed(lacking) if lacking == vcpu);
-        is_lacking || self.others_ps(vcpu).is_none_or(|others_ps| self.come_to(vcpu) <= others_ps)
+        is_lacking || self.others_ps().is_none_or(|others_ps| self.come_to(vcpu) <= others_ps)
     }
 
     /// It executes so many instructions, the last of them PAUSE or not.
@@ -384,7 +331,7 @@ impl Turns {
 
     /// Whether another one spins.
     fn others_spin(&self, vcpu: usize) -> bool {
-        self.spinning & !HALTED.load(Relaxed) & !(1 << vcpu) != 0
+        self.spinning & !halts::halted() & !(1 << vcpu) != 0
     }
 
     /// So many of these were not executed after all.
@@ -404,7 +351,7 @@ impl Turns {
         }
         // In order of time, the model says after each step of the other one whether that one is behind still.
         let most_ps = if self.is_in_order(vcpu) { 0 } else { self.skew_ps };
-        if let Some(others_ps) = self.others_ps(vcpu) {
+        if let Some(others_ps) = self.others_ps() {
             self.estimates[vcpu].step_back(behind.asker_ps, others_ps, most_ps);
         }
         self.measure();

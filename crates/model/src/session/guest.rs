@@ -201,10 +201,7 @@ impl<S: RecordSource> Guest<S> {
             Stop::Starved(core) => usize::from(core.0)..usize::from(core.0) + 1,
             _ => 0..self.readers.len(),
         };
-        let mut starved = 0_u64;
-        for vcpu in lacking.filter(|vcpu| self.readers[*vcpu].is_starved()) {
-            starved |= 1 << vcpu;
-        }
+        let starved: u64 = lacking.filter(|vcpu| self.readers[*vcpu].is_starved()).map(|vcpu| 1 << vcpu).sum();
         if starved == 0 {
             return Ok(false);
         }
@@ -221,10 +218,10 @@ impl<S: RecordSource> Guest<S> {
             goes_on = self.take_in(words)?;
             // A record feeds its own vCPU, and who sleeps lacks nothing. To ask all of them for each record takes long.
             let fed_by = |vcpu: usize| starved >> vcpu & 1 == 1 && !self.readers[vcpu].is_starved();
-            if fed_by(Vcpu::of(words).index()) || self.sleep_told && (0..self.readers.len()).any(fed_by) {
+            let index = Vcpu::of(words).index();
+            if fed_by(index) || std::mem::take(&mut self.sleep_told) && (0..self.readers.len()).any(fed_by) {
                 break;
             }
-            self.sleep_told = false;
         }
         for _ in 0..BATCH {
             if !goes_on {
