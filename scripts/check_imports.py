@@ -78,7 +78,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "crates/qemu-plugin": (
         "answer",
-        "api arguments decoded end exports imports mode pages progress descriptor",
+        "api arguments decoded end exports imports mode pages progress descriptor releases",
         "series used_ring",
         "qemu",
         "cpuid device host_time poison registers turns",

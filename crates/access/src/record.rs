@@ -62,8 +62,8 @@ pub enum Record {
     /// An instruction of the current block touched memory.
     Access(MemoryAccess),
     /// A sync point: the reply is the model's time here `[ps]`. The guest goes on when it has the reply to the one that lies
-    /// `lag` before.
-    Sync { sequence: u64, lag: u8 },
+    /// `lag` before. If it is `drained`, that is when all before it has committed.
+    Sync { sequence: u64, lag: u8, drained: bool },
     /// The instruction reads the time-stamp counter: the reply is its commit time `[ps]`.
     ClockRead { instruction: u16, sequence: u64 },
     /// No vCPU had anything to do until this model time `[ps]`.
@@ -160,6 +160,7 @@ const KIND: u64 = (1 << KIND_BITS) - 1;
 const PAGE_BITS: u32 = 12;
 /// Whether a `Define` is alone.
 const ALONE_BIT: u32 = 56;
+const DRAINED_BIT: u32 = 16;
 /// Tells an `Invalidate` from a trace's answer, which has nothing but its kind.
 const INVALIDATES: u64 = 1 << 40;
 /// Tells a `Rest` from an `Idle`, and what is no `Device` from one. Some traces tell more of a `Device` above these.
@@ -222,7 +223,9 @@ impl Record {
             Record::Define { block, pc, length, alone } => {
                 [kind::DEFINE | u64::from(block.0) << 8 | u64::from(length) << 40 | u64::from(alone) << ALONE_BIT, pc]
             }
-            Record::Sync { sequence, lag } => [kind::SYNC | u64::from(lag) << 8, sequence],
+            Record::Sync { sequence, lag, drained } => {
+                [kind::SYNC | u64::from(lag) << 8 | u64::from(drained) << DRAINED_BIT, sequence]
+            }
             Record::ClockRead { instruction, sequence } => [kind::CLOCK_READ | u64::from(instruction) << 8, sequence],
             Record::Idle { until_ps } => [kind::IDLE, until_ps],
             Record::Rest { until_ps, done } => [kind::IDLE | RESTS | u64::from(done) << 16, until_ps],
@@ -268,7 +271,9 @@ impl Record {
                 let (length, alone) = ((first >> 40) as u16, first >> ALONE_BIT & 1 == 1);
                 Record::Define { block: BlockId((first >> 8) as u32), pc: second, length, alone }
             }
-            kind::SYNC => Record::Sync { sequence: second, lag: (first >> 8) as u8 },
+            kind::SYNC => {
+                Record::Sync { sequence: second, lag: (first >> 8) as u8, drained: first >> DRAINED_BIT & 1 == 1 }
+            }
             kind::CLOCK_READ => Record::ClockRead { instruction: (first >> 8) as u16, sequence: second },
             kind::IDLE if first & RESTS != 0 => Record::Rest { until_ps: second, done: (first >> 16) as u32 },
             kind::IDLE => Record::Idle { until_ps: second },

@@ -28,7 +28,7 @@ use crate::words::{RECORD_BYTES, Words};
 use read_ahead::{ReadAhead, words};
 
 const MAGIC: &[u8; 8] = b"CXLTRACE";
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 /// The first version whose records name 64 vCPUs. Before, a record had [`NARROW_BITS`] for its vCPU.
 const WIDE: u32 = 8;
 const NARROW_BITS: u32 = 3;

@@ -444,7 +444,7 @@ impl Core {
                 return Ok(pause);
             }
             Step::Sync { sequence } => {
-                feed.answer_sync(sequence, self.front.now().as_ps())?;
+                feed.answer_sync(sequence, self.front.now().max(self.locked.drained()).as_ps())?;
                 return Ok(Some(Pause::Answered));
             }
             Step::Settle { .. } | Step::Drain | Step::Turn { .. } | Step::Device { .. } | Step::Invalidate { .. }
@@ -452,6 +452,26 @@ impl Core {
             {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Blocked(Wait::Commit)));
+            }
+            Step::SyncDrained { sequence } => {
+                let at = match self.stores_left(uncore)? {
+                    Ok(at) if uncore.is_ahead(at) => {
+                        uncore.resume(self.id, at);
+                        Err(Pause::Behind)
+                    }
+                    left => left,
+                };
+                match at {
+                    Ok(at) => {
+                        self.locked.drain(at);
+                        feed.answer_sync(sequence, at.as_ps())?;
+                        return Ok(Some(Pause::Answered));
+                    }
+                    Err(pause) => {
+                        self.in_hand = Some(step);
+                        return Ok(Some(pause));
+                    }
+                }
             }
             Step::Fence => {
                 let pause = self.await_stores(uncore)?;
@@ -531,7 +551,8 @@ impl Core {
             }
             Step::Wake { woken } => return Ok(Some(Pause::Wakes(woken))),
             Step::Asleep => return Ok(Some(Pause::Halted)),
-            Step::Starved => return Ok(Some(Pause::Starved)),
+            Step::Starved { was_woken: true } if self.halted.is_some() => return Ok(Some(Pause::Halted)),
+            Step::Starved { .. } => return Ok(Some(Pause::Starved)),
             Step::Delay { span } => {
                 let at = self.front.now() + span;
                 self.front.advance_to(at);

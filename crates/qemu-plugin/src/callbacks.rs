@@ -38,7 +38,7 @@ unsafe extern "C" fn enter_block(vcpu: u32, data: *mut c_void) -> Cpu {
     }
     let block = BlockData::of_pointer(data);
     let may_enter = with(|stream| match mode::now() {
-        Mode::Detail => stream.may_enter(vcpu, block.id()),
+        Mode::Detail => stream.may_enter(vcpu, block),
         _ => stream.may_warm(vcpu),
     });
     if !may_enter {
@@ -122,6 +122,53 @@ pub unsafe extern "C" fn on_repeat(vcpu: u32, info: api::MemoryInfo, address: u6
     }
     // SAFETY: as it was called.
     unsafe { on_memory(vcpu, info, address, instruction) }
+}
+
+/// A store that gives back a lock is about to be executed: leave the block before that if another vCPU comes first.
+#[unsafe(naked)]
+pub unsafe extern "C" fn on_release(_vcpu: u32, _data: *mut c_void) {
+    naked_asm!(
+        "sub rsp, 8", "call {decide}", "add rsp, 8", "test rax, rax", "jnz 2f", "ret",
+        "2:", "mov rdi, rax", "mov rsi, [rsp]", "jmp {leave}",
+        decide = sym reach_release, leave = sym leave,
+    )
+}
+
+/// A store of one of several gives back a lock: the vCPU, if it is to leave before that.
+unsafe extern "C" fn reach_release(vcpu: u32, instruction: *mut c_void) -> Cpu {
+    let (vcpu, instruction) = (vcpu as usize, instruction as u16);
+    if !mode::in_detail() || with(|stream| stream.feed.reach_release(vcpu, instruction)) {
+        return std::ptr::null_mut();
+    }
+    qemu::cpu(vcpu)
+}
+
+/// A locked instruction of one of several has touched memory.
+pub unsafe extern "C" fn on_locked(vcpu: u32, info: api::MemoryInfo, address: u64, data: *mut c_void) {
+    if mode::in_detail() {
+        // SAFETY: the address is looked up within the callback that it is valid in.
+        let place = unsafe { api::qemu_plugin_get_hwaddr(info, address) };
+        with(|stream| {
+            stream.releases.take(vcpu as usize, address);
+            if !place.is_null() {
+                // SAFETY: as above.
+                stream.feed.lock(vcpu as usize, unsafe { api::qemu_plugin_hwaddr_phys_addr(place) } >> 6);
+            }
+        });
+    }
+    // SAFETY: as it was called.
+    unsafe { on_memory(vcpu, info, address, data) }
+}
+
+/// An instruction of one of several has touched memory, and is not locked. Its data has its address above its number.
+pub unsafe extern "C" fn on_memory_of_several(vcpu: u32, info: api::MemoryInfo, address: u64, data: *mut c_void) {
+    // SAFETY: `info` is that of this callback.
+    let store = || unsafe { api::qemu_plugin_mem_is_store(info) };
+    if mode::in_detail() && with(|stream| stream.learns_release(vcpu as usize, store, address, data as u64 >> 16)) {
+        qemu::run_exclusively(vcpu as usize, stop::flush);
+    }
+    // SAFETY: as it was called.
+    unsafe { on_memory(vcpu, info, address, data) }
 }
 
 /// An instruction has touched memory.

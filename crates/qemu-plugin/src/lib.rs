@@ -22,6 +22,7 @@
 //!   stop.rs       the run has come to its bound: stand still until the program is stopped
 //!   mode.rs       is there detail now?
 //!   turns.rs      which vCPU runs, and until when
+//!   releases.rs   which plain stores give back locks
 //!   boot.rs       Linux is up: the machine's state is saved here, or was loaded
 //!   region.rs     detail begins and ends: markers, flushing translations
 //!   window.rs     RAM over the CXL windows
@@ -67,6 +68,7 @@ mod progress;
 mod qemu;
 mod region;
 mod registers;
+mod releases;
 mod series;
 mod stop;
 mod stream;

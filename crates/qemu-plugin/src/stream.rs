@@ -22,6 +22,7 @@ use cxlab_access::{BlockId, Marker, Phase, Record};
 use crate::arguments::Arguments;
 use crate::mode::{self, Mode};
 use crate::qemu::BigLock;
+use crate::releases::Releases;
 use crate::{clock, disk, host_files, turns};
 
 use bound::Bound;
@@ -36,6 +37,7 @@ pub struct Stream {
     /// between windows, and ahead of a region
     pub warming: Warming,
     bound: Bound,
+    pub releases: Releases,
     /// there are several vCPUs
     several: bool,
     /// of several vCPUs: the schedule is to be looked at
@@ -65,7 +67,8 @@ pub fn open(arguments: &Arguments) -> Result<(), String> {
     let feed = Feed::new(Link::open(arguments)?, arguments.disk.map(|disk| disk.drive));
     let (warming, bound) = (Warming::new(arguments), Bound::new(arguments.bounds));
     let several = arguments.vcpus > 1;
-    let stream = Stream { feed, warming, bound, several, looks: true, entered: BlockId(0) };
+    let releases = Releases::new(arguments.vcpus);
+    let stream = Stream { feed, warming, bound, releases, several, looks: true, entered: BlockId(0) };
     // SAFETY: nothing else runs yet.
     unsafe { *STREAM.0.get() = Some(stream) };
     Ok(())
@@ -164,8 +167,8 @@ impl Stream {
 
     /// Whether one of several vCPUs may enter a block where instructions are timed, or it is another's turn.
     #[inline]
-    pub fn may_enter(&mut self, vcpu: usize, block: BlockId) -> bool {
-        self.feed.may_enter(vcpu, block) && !(self.looks && self.is_before_phase(vcpu, block))
+    pub fn may_enter(&mut self, vcpu: usize, next: BlockData) -> bool {
+        self.feed.may_enter(vcpu, next) && !(self.looks && self.is_before_phase(vcpu, next.id()))
     }
 
     /// In detail a phase begins where the model has come to. Else a window would hold what was done before it, or the
@@ -221,6 +224,12 @@ impl Stream {
     /// Whether one of several vCPUs may enter a block where nothing is timed.
     pub fn may_warm(&mut self, vcpu: usize) -> bool {
         self.warming.may_enter(vcpu)
+    }
+
+    /// Whether the instruction at `at` gives back a lock by its store to `address`, which was not known.
+    #[inline]
+    pub fn learns_release(&mut self, vcpu: usize, store: impl FnOnce() -> bool, address: u64, at: u64) -> bool {
+        self.releases.gives_back(vcpu, address) && store() && self.feed.is_in_order(vcpu) && self.releases.learn(at)
     }
 
     /// One of several vCPUs waits for an interrupt.

@@ -8,6 +8,7 @@ use iced_x86::{Code, Decoder, DecoderOptions};
 use crate::api::{self, Block, Instruction};
 use crate::decoded::Decoded;
 use crate::stream::{self, BlockData};
+use crate::turns::Kinds;
 use crate::{callbacks, clock, invalidation, mode, named_line, region, turns, window};
 
 /// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) `[B]`.
@@ -24,19 +25,20 @@ pub fn block(block: *mut Block) {
     let (count, pc) = unsafe { (api::qemu_plugin_tb_n_insns(block), api::qemu_plugin_tb_vaddr(block)) };
     let detail = mode::tells();
     let mut code = [0u8; 512 * LONGEST];
-    let mut length = 0;
+    let (mut length, mut locks) = (0, false);
     for index in 0..count {
         // SAFETY: index is below the number of instructions.
         let instruction = unsafe { api::qemu_plugin_tb_get_insn(block, index) };
         let bytes = read(instruction, &mut code[length..]);
         instrument(instruction, index, &code[length..length + bytes], detail);
+        locks |= is_locked(&code[length..length + bytes]);
         length += bytes;
     }
     if detail {
         let id = stream::with(|stream| stream.feed.define(pc, &code[..length]));
         // QEMU ends a block there.
         let pauses = code[..length].ends_with(&PAUSE);
-        let data = BlockData::new(id, pc, count as u64, pauses).as_pointer();
+        let data = BlockData::new(id, pc, count as u64, Kinds { pauses, locks }).as_pointer();
         let callback = if turns::several() { callbacks::on_block_of_several } else { callbacks::on_block };
         // SAFETY: the block is being translated; the callback lives as long as the process.
         unsafe { api::qemu_plugin_register_vcpu_tb_exec_cb(block, callback, api::NO_REGISTERS, data) };
@@ -76,7 +78,7 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
                 api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, nothing);
             }
             instrument_decoded(instruction, index, bytes);
-            let callback = if repeats(bytes) { callbacks::on_repeat } else { callbacks::on_memory };
+            let (callback, data) = on_memory(instruction, bytes, data);
             let access = api::READ_AND_WRITE;
             api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, data);
         } else if turns::several() && bytes == PAUSE {
@@ -86,6 +88,29 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
             api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, api::WRITE, nothing);
         }
     }
+}
+
+/// The callback of an instruction that touches memory, and its data. Of one of several vCPUs, a plain store to what a locked one
+/// has touched gives back a lock. Where that was learnt, the store gets a callback of its own before it.
+fn on_memory(instruction: *mut Instruction, bytes: &[u8], index: *mut c_void) -> (api::MemoryCallback, *mut c_void) {
+    if repeats(bytes) {
+        return (callbacks::on_repeat, index);
+    }
+    if !turns::several() {
+        return (callbacks::on_memory, index);
+    }
+    if is_locked(bytes) {
+        return (callbacks::on_locked, index);
+    }
+    // SAFETY: the instruction is being translated; the callback lives as long as the process.
+    let at = unsafe {
+        let at = api::qemu_plugin_insn_vaddr(instruction);
+        if stream::with(|stream| stream.releases.knows(at)) {
+            api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callbacks::on_release, api::NO_REGISTERS, index);
+        }
+        at
+    };
+    (callbacks::on_memory_of_several, (at << 16 | index as u64) as *mut c_void)
 }
 
 /// Lay the callback of an instruction that names a line or invalidates translations: all have the opcode byte 0F.
@@ -127,6 +152,19 @@ fn repeats(bytes: &[u8]) -> bool {
     code.is_string_instruction() && (code.has_rep_prefix() || code.has_repne_prefix())
 }
 
+/// Whether an instruction reads and writes memory in one. It has the prefix F0, or is XCHG with memory, which is 86 /r or 87 /r.
+/// Source: Intel SDM vol. 2, 2.1.1, and vol. 3, 8.1.2.2.
+fn is_locked(bytes: &[u8]) -> bool {
+    const PREFIXES: [u8; 10] = [0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65];
+    const REGISTER: u8 = 0xc0;
+    let prefixes = bytes.iter().take_while(|byte| PREFIXES.contains(byte)).count();
+    match &bytes[prefixes..] {
+        [0xf0, ..] => true,
+        [0x86 | 0x87, operand, ..] | [0x40..=0x4f, 0x86 | 0x87, operand, ..] => operand & REGISTER != REGISTER,
+        _ => false,
+    }
+}
+
 /// rdtsc is 0F 31, rdtscp 0F 01 F9 (Intel SDM vol. 2B).
 fn reads_clock(bytes: &[u8]) -> bool {
     let opcode = bytes.iter().position(|byte| *byte == 0x0f).map(|at| &bytes[at..]);
@@ -141,7 +179,7 @@ fn reads_counters_of_several(marker: Option<Marker>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{may_notify, reads_clock, repeats};
+    use super::{is_locked, may_notify, reads_clock, repeats};
 
     #[test]
     fn clock_reads_are_known_by_their_bytes() {
@@ -156,6 +194,15 @@ mod tests {
         assert!(repeats(&[0xf2, 0xae]) && repeats(&[0x67, 0xf3, 0xaa])); // repne scasb, rep stosb %es:(%edi)
         assert!(!repeats(&[0xa4]) && !repeats(&[0xf3, 0x90]) && !repeats(&[0xf3, 0x0f, 0x6f, 0x06])); // movsb, pause, movdqu
         assert!(!repeats(&[]));
+    }
+
+    #[test]
+    fn locked_instructions_are_known_by_their_bytes() {
+        assert!(is_locked(&[0xf0, 0x48, 0x0f, 0xb1, 0x17])); // lock cmpxchg %rdx,(%rdi)
+        assert!(is_locked(&[0x66, 0xf0, 0x0f, 0xc1, 0x07])); // lock xadd %ax,(%rdi)
+        assert!(is_locked(&[0x86, 0x07]) && is_locked(&[0x48, 0x87, 0x07])); // xchg %al,(%rdi), xchg %rax,(%rdi)
+        assert!(!is_locked(&[0x87, 0xc3]) && !is_locked(&[0x48, 0x87, 0xd9])); // xchg %eax,%ebx, xchg %rbx,%rcx
+        assert!(!is_locked(&[0x89, 0xf0]) && !is_locked(&[])); // mov %esi,%eax
     }
 
     #[test]

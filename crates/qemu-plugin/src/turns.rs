@@ -18,6 +18,7 @@
 
 mod estimate;
 mod halts;
+mod shared_lines;
 pub mod untimed;
 
 use std::ffi::c_int;
@@ -27,6 +28,7 @@ use cxlab_access::record::PAUSE_PS;
 use cxlab_access::ring::Behind;
 
 use estimate::Estimate;
+use shared_lines::SharedLines;
 
 use crate::arguments::Arguments;
 use crate::mode::{self, Mode};
@@ -101,9 +103,23 @@ pub struct Turns {
     left: u64,
     /// bits of the vCPUs that spin
     spinning: usize,
-    /// until when a vCPU is taken to have spun lately `[ps]`
+    /// bits of those whose last block had a locked instruction
+    locked: usize,
+    /// bits of those that have executed nothing since all that they did had committed, by the model's word
+    drained: usize,
+    shared_lines: SharedLines,
+    /// until when vCPUs are taken to have waited for each other lately `[ps]`
     contended_ps: u64,
     skew_ps: u64,
+}
+
+/// Which instructions of a block threads wait for each other with.
+#[derive(Clone, Copy, Default)]
+pub struct Kinds {
+    /// the last one is PAUSE
+    pub pauses: bool,
+    /// one of them reads and writes memory in one
+    pub locks: bool,
 }
 
 /// Act of a vCPU at the beginning of a block.
@@ -114,8 +130,10 @@ pub enum Turn {
     Wake {
         speaker: usize,
     },
-    /// where it is has to be asked
-    Ask,
+    /// where it is has to be asked; `drained`, when all that it did has committed
+    Ask {
+        drained: bool,
+    },
     /// it is another's turn
     Leave,
 }
@@ -134,6 +152,9 @@ impl Turns {
             running: 0,
             left: 0,
             spinning: 0,
+            locked: 0,
+            drained: 0,
+            shared_lines: SharedLines::new(LATELY_PS),
             contended_ps: 0,
             skew_ps,
         }
@@ -199,12 +220,13 @@ impl Turns {
 
     /// `vcpu` is about to enter a block.
     #[inline]
-    pub fn enter(&mut self, vcpu: usize) -> Turn {
-        if vcpu != self.running || self.left == 0 || is_halted(vcpu) { self.choose(vcpu) } else { Turn::Run }
+    pub fn enter(&mut self, vcpu: usize, next: Kinds) -> Turn {
+        let is_over = vcpu != self.running || self.left == 0 || is_halted(vcpu);
+        if is_over || next.locks && self.is_to_drain(vcpu, next) { self.choose(vcpu, next) } else { Turn::Run }
     }
 
     #[cold]
-    fn choose(&mut self, vcpu: usize) -> Turn {
+    fn choose(&mut self, vcpu: usize, next: Kinds) -> Turn {
         self.note(self.running);
         self.running = vcpu;
         let (speaker, woken) = (self.waker(), halts::end_halt(vcpu));
@@ -219,11 +241,22 @@ impl Turns {
         }
         self.let_lacking_first();
         let is_known = self.lacking == Lacking::Still(vcpu) || self.estimates[vcpu].is_known();
-        match self.left {
-            0 => Turn::Leave,
-            _ if self.is_in_order(self.running) && !is_known => Turn::Ask,
-            _ => Turn::Run,
+        if self.left == 0 {
+            Turn::Leave
+        } else if self.is_to_drain(vcpu, next) {
+            Turn::Ask { drained: true }
+        } else if self.is_in_order(self.running) && !is_known {
+            Turn::Ask { drained: false }
+        } else {
+            Turn::Run
         }
+    }
+
+    /// Whether all that it did has to have committed before it goes on. That is so before a locked instruction, which begins
+    /// then, and behind one: by then it has the line.
+    fn is_to_drain(&self, vcpu: usize, next: Kinds) -> bool {
+        let is = |bits: usize| bits >> vcpu & 1 == 1;
+        (next.locks || is(self.locked)) && !is(self.drained) && self.is_in_order(vcpu)
     }
 
     /// Ends the turn if all actions are to be in order, and the model lacks steps of another one. It could not say yet where this
@@ -255,7 +288,7 @@ impl Turns {
     /// Whether all actions are to be in order of time, where this one is: another one spins, or did lately. Then each is asked
     /// where it is, also one that spins itself. Many that test and set one line wait for each other, for microseconds where there are
     /// 48 of them. Taken to be as fast as a PAUSE, they made accounts behind spin locks take 20 % more time.
-    fn is_in_order(&self, vcpu: usize) -> bool {
+    pub fn is_in_order(&self, vcpu: usize) -> bool {
         self.skew_ps == 0 || self.is_contended(vcpu) || self.others_spin(vcpu)
     }
 
@@ -302,7 +335,7 @@ impl Turns {
 
     /// It executes so many instructions, the last of them PAUSE or not.
     #[inline]
-    pub fn execute(&mut self, vcpu: usize, instructions: u64, pauses: bool) {
+    pub fn execute(&mut self, vcpu: usize, instructions: u64, Kinds { pauses, locks }: Kinds) {
         speak(vcpu);
         self.feed(vcpu);
         self.estimates[vcpu].execute(instructions, pauses);
@@ -311,6 +344,21 @@ impl Turns {
             self.contended_ps = self.contended_ps.max(self.estimates[vcpu].ps() + LATELY_PS);
         }
         self.left = self.left.saturating_sub(instructions);
+        self.drained &= !(1 << vcpu);
+        self.locked = self.locked & !(1 << vcpu) | usize::from(locks) << vcpu;
+        if locks && self.is_in_order(vcpu) {
+            self.left = 0;
+        }
+    }
+
+    /// A locked instruction of its block touches a line. If another vCPU has done so lately, threads wait for each other there, or
+    /// soon will. One that sleeps meanwhile executes no PAUSE.
+    pub fn lock(&mut self, vcpu: usize, line: u64) {
+        let now_ps = self.estimates[vcpu].ps();
+        if self.shared_lines.touch(vcpu, line, now_ps) {
+            self.contended_ps = self.contended_ps.max(now_ps + LATELY_PS);
+            self.left = 0;
+        }
     }
 
     /// The model is told of its next steps.
@@ -369,8 +417,9 @@ impl Turns {
     }
 
     /// The answer to one of its sync points: how long an instruction takes by now `[ps]`.
-    pub fn synced(&mut self, vcpu: usize, sequence: u64, ps: u64) -> u64 {
+    pub fn synced(&mut self, vcpu: usize, sequence: u64, ps: u64, drained: bool) -> u64 {
         self.estimates[vcpu].synced(sequence, ps);
+        self.drained |= usize::from(drained) << vcpu;
         self.measure();
         self.estimates[vcpu].pace_ps()
     }
@@ -406,29 +455,29 @@ mod tests {
     fn one_whose_steps_the_model_lacks_goes_on_before_anybody_asks() {
         let mut turns = Turns::of(3, 0);
         for vcpu in 0..3 {
-            assert_eq!(turns.enter(vcpu), Turn::Run);
-            turns.execute(vcpu, 10, false);
+            assert_eq!(turns.enter(vcpu, Kinds::default()), Turn::Run);
+            turns.execute(vcpu, 10, Kinds::default());
         }
-        assert_eq!(turns.enter(0), Turn::Ask);
+        assert_eq!(turns.enter(0, Kinds::default()), Turn::Ask { drained: false });
         turns.sync(0, 1);
         turns.step_back(0, Behind { vcpu: Vcpu::new(2), at_ps: 1000, asker_ps: 1000, synced: None });
         assert!(!turns.goes_on());
-        assert_eq!(turns.enter(1), Turn::Leave);
-        assert_eq!(turns.enter(2), Turn::Run);
-        turns.execute(2, 10, false);
-        assert_eq!(turns.enter(1), Turn::Ask);
+        assert_eq!(turns.enter(1, Kinds::default()), Turn::Leave);
+        assert_eq!(turns.enter(2, Kinds::default()), Turn::Run);
+        turns.execute(2, 10, Kinds::default());
+        assert_eq!(turns.enter(1, Kinds::default()), Turn::Ask { drained: false });
     }
 
     #[test]
     fn one_that_works_comes_up_to_one_that_spins_in_one_turn() {
         let mut turns = Turns::of(3, 2_000_000);
-        turns.enter(2);
-        turns.execute(2, 4, true);
+        turns.enter(2, Kinds::default());
+        turns.execute(2, 4, Kinds { pauses: true, locks: false });
         // Two that work are where they began: both know it. The third looks again after a PAUSE.
-        assert_eq!(turns.enter(0), Turn::Run);
+        assert_eq!(turns.enter(0, Kinds::default()), Turn::Run);
         assert_eq!(turns.left, MOST_IN_ORDER);
-        turns.execute(0, PAUSE_PS / turns.estimates[0].pace_ps(), false);
-        assert_eq!(turns.enter(2), Turn::Leave);
-        assert_eq!(turns.enter(1), Turn::Run);
+        turns.execute(0, PAUSE_PS / turns.estimates[0].pace_ps(), Kinds::default());
+        assert_eq!(turns.enter(2, Kinds::default()), Turn::Leave);
+        assert_eq!(turns.enter(1, Kinds::default()), Turn::Run);
     }
 }

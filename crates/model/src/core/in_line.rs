@@ -116,6 +116,12 @@ impl Core {
         Row { known, units, at }
     }
 
+    /// When the registers of a row's address are there, and it may touch memory.
+    #[inline(always)]
+    fn address_ready(&self, row: &Row<'_>) -> Time {
+        self.window.ready(row.known.operands.address, row.at).max(self.locked.drained())
+    }
+
     /// Executes and commits a row whose operands are known. Returns the time of its commit.
     #[inline(always)]
     fn complete_in_line(&mut self, row: Row<'_>, ready: Ready, load: bool, store: bool) -> Time {
@@ -145,7 +151,7 @@ impl Core {
         }
         let row = self.take_slot(known, 1);
         let data = self.window.ready(known.operands.data, row.at);
-        let address = self.window.ready(known.operands.address, row.at).max(self.lock_done().unwrap_or(Time::ZERO));
+        let address = self.address_ready(&row).max(self.lock_done().unwrap_or(Time::ZERO));
         let sequence = self.window.next();
         self.window.count_load();
         self.stats.loads.increment();
@@ -189,7 +195,7 @@ impl Core {
         }
         let row = self.take_slot(known, 1);
         let data = self.window.ready(known.operands.data, row.at);
-        let address = self.window.ready(known.operands.address, row.at);
+        let address = self.address_ready(&row);
         let (sequence, number) = (self.window.next(), self.stores.dispatch());
         self.forwarding.stored(access.word(), sequence, number);
         let l2_hits = self.stats.l2_hits.get();
@@ -229,7 +235,7 @@ impl Core {
         }
         let row = self.take_slot(known, accesses.len());
         let data = self.window.ready(known.operands.data, row.at);
-        let mut address = self.window.ready(known.operands.address, row.at);
+        let mut address = self.address_ready(&row);
         if load {
             address = address.max(self.lock_done().unwrap_or(Time::ZERO));
         }

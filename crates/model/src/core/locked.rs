@@ -38,6 +38,8 @@ pub struct LockedRows {
     /// the last one; later loads wait for it
     last: Option<Sequence>,
     pending: VecDeque<Pending>,
+    /// when others were last told that all before has committed; what touches memory behind that waits for it
+    drained: Time,
 }
 
 impl LockedRows {
@@ -45,6 +47,17 @@ impl LockedRows {
     pub fn dispatched(&mut self, row: Sequence, behind: StoreNumber) {
         self.last = Some(row);
         self.pending.push_back(Pending { row, behind, waited: false });
+    }
+
+    /// Others are told that all before has committed by then.
+    pub fn drain(&mut self, at: Time) {
+        self.drained = at;
+    }
+
+    /// When others were last told so.
+    #[inline]
+    pub fn drained(&self) -> Time {
+        self.drained
     }
 
     #[inline]

@@ -171,24 +171,37 @@ impl Core {
     /// Waits until all stores so far have left the core and no request of theirs is under way. `None` if that is so
     /// already.
     pub(super) fn await_stores<U: Uncore>(&mut self, uncore: &mut U) -> Result<Option<Pause>, ModelError> {
+        let from = self.now();
+        match self.stores_left(uncore)? {
+            Ok(at) => {
+                if at > from {
+                    self.stack.late_for_stores();
+                }
+                self.front.advance_to(at);
+                Ok(None)
+            }
+            Err(pause) => {
+                if pause == Pause::Blocked(Wait::Stores) {
+                    self.stack.late(Late::Requests);
+                }
+                Ok(Some(pause))
+            }
+        }
+    }
+
+    /// When all is committed, all stores so far have left the core, and no request of theirs is under way. `Err` says what has
+    /// to be waited for before that is known.
+    pub(super) fn stores_left<U: Uncore>(&mut self, uncore: &mut U) -> Result<Result<Time, Pause>, ModelError> {
         if !self.window.all_committed() {
-            return Ok(Some(Pause::Blocked(Wait::Commit)));
+            return Ok(Err(Pause::Blocked(Wait::Commit)));
         }
         let at = self.now();
         if uncore.has_to_wait(self.id, at) {
             uncore.resume(self.id, at);
-            return Ok(Some(Pause::Behind));
+            return Ok(Err(Pause::Behind));
         }
         self.drain_combining(at, uncore)?;
         let left = self.stores.all_left().zip(self.posted.all_acknowledged());
-        let Some((stores, posted)) = left else {
-            self.stack.late(Late::Requests);
-            return Ok(Some(Pause::Blocked(Wait::Stores)));
-        };
-        if stores.max(posted) > at {
-            self.stack.late_for_stores();
-        }
-        self.front.advance_to(at.max(stores).max(posted));
-        Ok(None)
+        Ok(left.map(|(stores, posted)| at.max(stores).max(posted)).ok_or(Pause::Blocked(Wait::Stores)))
     }
 }

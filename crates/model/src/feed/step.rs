@@ -42,6 +42,10 @@ pub enum Step {
     Sync {
         sequence: u64,
     },
+    /// Answer the time when all before is committed. Later instructions that need no memory go on from here.
+    SyncDrained {
+        sequence: u64,
+    },
     /// All before is to be committed; nothing is asked.
     Drain,
     /// Answer the time when all before is committed.
@@ -108,7 +112,10 @@ pub enum Step {
     },
     /// Nothing comes before another core wakes this one.
     Asleep,
-    /// The next step has not arrived yet.
-    Starved,
+    /// The next step has not arrived yet. If it `was_woken`, a core that has halted does nothing before the other one comes to
+    /// where it wakes it.
+    Starved {
+        was_woken: bool,
+    },
     End,
 }

@@ -29,7 +29,7 @@ use self::answers::{Questions, Syncs};
 use self::replaced::Replaced;
 use self::retired::Retired;
 use super::blocks::Blocks;
-use super::reader::{Bounds, Reader};
+use super::reader::{Bounds, Reader, Rest};
 use super::warming::Warming;
 use crate::drive::Command;
 use crate::error::ModelError;
@@ -275,7 +275,7 @@ impl<S: RecordSource> Guest<S> {
                 self.define(record)?;
                 return Ok(true);
             }
-            Record::Sync { sequence, lag } => self.syncs.wait_for(index, sequence.saturating_sub(lag.into())),
+            Record::Sync { sequence, lag, .. } => self.syncs.wait_for(index, sequence.saturating_sub(lag.into())),
             Record::ClockRead { sequence, .. } | Record::Settle { sequence } => {
                 (self.clock.awaited, self.asker) = (sequence, index);
             }
@@ -328,8 +328,11 @@ impl<S: RecordSource> Guest<S> {
     /// Lets a vCPU sleep if it has halted and is not the speaker. The speaker's records say when one wakes.
     fn let_sleep(&mut self, index: usize) {
         self.sleep_told = true;
-        let asleep = self.sleeps(index);
-        self.readers[index].sleep(asleep);
+        self.readers[index].rest(match (self.halted[index], index == self.speaker) {
+            (false, _) => Rest::Awake,
+            (true, true) => Rest::Last,
+            (true, false) => Rest::Asleep,
+        });
     }
 
     /// Whether it has halted, and others have gone on.

@@ -65,6 +65,18 @@ struct Place {
     plain_until: u16,
 }
 
+/// Whether a vCPU has halted, by all that was read so far.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// it goes on, or another one has woken it by now
+    #[default]
+    Awake,
+    /// it has halted, and nobody has gone on since: its records say who wakes first
+    Last,
+    /// it has halted, and others have gone on: nothing comes before one of them wakes it
+    Asleep,
+}
+
 /// Reads records of one vCPU as steps.
 #[derive(Default)]
 pub struct Reader {
@@ -82,8 +94,7 @@ pub struct Reader {
     accesses: Vec<LineAccess>,
     given: Option<Given>,
     ended: bool,
-    /// it has halted, and others have gone on: nothing comes before one of them wakes it
-    asleep: bool,
+    rest: Rest,
 }
 
 impl Reader {
@@ -133,9 +144,9 @@ impl Reader {
         self.blocks.drop_before(block);
     }
 
-    /// Whether others have gone on since it halted.
-    pub(super) fn sleep(&mut self, asleep: bool) {
-        self.asleep = asleep;
+    /// Whether it has halted, by what was read last.
+    pub(super) fn rest(&mut self, rest: Rest) {
+        self.rest = rest;
     }
 
     /// Nothing more will come.
@@ -162,7 +173,7 @@ impl Reader {
     /// Whether the next step has not come yet.
     #[inline]
     pub(super) fn is_starved(&self) -> bool {
-        self.bounds == 0 && !self.ended && !self.asleep
+        self.bounds == 0 && !self.ended && self.rest != Rest::Asleep
     }
 
     /// The answer that was given since this was asked.
@@ -272,9 +283,9 @@ impl Reader {
     /// The next step, where it is none that `ahead` knows; `None` if that may know the next.
     fn next_rare(&mut self) -> Result<Option<Step>, ModelError> {
         if self.is_starved() {
-            return Ok(Some(Step::Starved));
+            return Ok(Some(Step::Starved { was_woken: self.rest == Rest::Awake }));
         }
-        if self.asleep && self.bounds == 0 && !self.ended {
+        if self.rest == Rest::Asleep && self.bounds == 0 && !self.ended {
             return Ok(Some(Step::Asleep));
         }
         if let Some(place) = self.at {
@@ -313,7 +324,8 @@ impl Reader {
             self.executing = None;
         }
         let step = match record {
-            Record::Sync { sequence, .. } => Step::Sync { sequence },
+            Record::Sync { sequence, drained: false, .. } => Step::Sync { sequence },
+            Record::Sync { sequence, drained: true, .. } => Step::SyncDrained { sequence },
             Record::Settle { sequence } => Step::Settle { sequence },
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
             Record::Rest { until_ps, done } => Step::Rest { until: Time::from_ps(until_ps), done: done.into() },

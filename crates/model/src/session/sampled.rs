@@ -254,9 +254,9 @@ impl Sampled {
 
     fn detail(&mut self, record: Record) {
         let told = match record {
-            Record::Sync { lag, .. } => {
+            Record::Sync { lag, drained, .. } => {
                 self.syncs += 1;
-                Record::Sync { sequence: self.syncs, lag }
+                Record::Sync { sequence: self.syncs, lag, drained }
             }
             Record::ClockRead { instruction, .. } => {
                 self.clock_reads += 1;

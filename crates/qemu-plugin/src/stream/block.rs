@@ -4,20 +4,24 @@ use std::ffi::c_void;
 
 use cxlab_access::BlockId;
 
-/// A block's id, its number of instructions, whether the last of them is PAUSE, and whether a program executes it.
+use crate::turns::Kinds;
+
+/// A block's id, its number of instructions, which of them threads wait for each other with, and whether a program executes it.
 #[derive(Clone, Copy)]
 pub struct BlockData(u64);
 
 impl BlockData {
     const PAUSES: u64 = 1 << 63;
     const IS_USER: u64 = 1 << 62;
-    const FLAGS: u64 = BlockData::PAUSES | BlockData::IS_USER;
+    const LOCKS: u64 = 1 << 61;
+    const FLAGS: u64 = BlockData::PAUSES | BlockData::IS_USER | BlockData::LOCKS;
 
     /// A block at `pc`: the kernel has the upper half of addresses (Linux, Documentation/arch/x86/x86_64/mm.rst).
-    pub fn new(block: BlockId, pc: u64, instructions: u64, pauses: bool) -> BlockData {
+    pub fn new(block: BlockId, pc: u64, instructions: u64, kinds: Kinds) -> BlockData {
         let user = if pc >> 63 == 0 { BlockData::IS_USER } else { 0 };
-        let pauses = if pauses { BlockData::PAUSES } else { 0 };
-        BlockData(u64::from(block.0) | instructions << 32 | pauses | user)
+        let pauses = if kinds.pauses { BlockData::PAUSES } else { 0 };
+        let locks = if kinds.locks { BlockData::LOCKS } else { 0 };
+        BlockData(u64::from(block.0) | instructions << 32 | pauses | locks | user)
     }
 
     pub fn id(self) -> BlockId {
@@ -30,6 +34,11 @@ impl BlockData {
 
     pub fn pauses(self) -> bool {
         self.0 & BlockData::PAUSES != 0
+    }
+
+    /// Its instructions that threads wait for each other with.
+    pub fn kinds(self) -> Kinds {
+        Kinds { pauses: self.pauses(), locks: self.0 & BlockData::LOCKS != 0 }
     }
 
     /// The block, if it ends with a PAUSE.

@@ -14,14 +14,14 @@ use cxlab_access::{BlockId, Marker, Page, REPEATED_LINE, Record, Vcpu};
 
 use super::block::BlockData;
 use super::link::Link;
-use super::sync::{LAG, LAG_OF_SEVERAL, Syncs};
+use super::sync::{LAG, LAG_OF_SEVERAL, Question, Syncs};
 use crate::arguments::Drive;
 use crate::disk::{Asked, Direction};
 use crate::mode::{self, Mode};
 use crate::pages::{News, Pages};
 use crate::qemu::{self, BigLock};
 use crate::registers::Registers;
-use crate::turns::{self, Turn, Turns};
+use crate::turns::{self, Kinds, Turn, Turns};
 use crate::under_way::{self, Teller, UnderWay};
 use crate::{clock, decoded, host_files, series};
 
@@ -30,8 +30,9 @@ pub struct Feed {
     next_block: u32,
     turns: Turns,
     syncs: Vec<Syncs>,
-    /// instructions of the block that was entered last
+    /// instructions of the block that was entered last, and which of them threads wait for each other with
     in_block: u64,
+    kinds: Kinds,
     /// questions for the clock so far
     clock_reads: u64,
     /// the latest clock read `[ps]`: no later one is earlier, on whichever vCPU
@@ -61,6 +62,7 @@ impl Feed {
             turns: Turns::new(),
             syncs: vec![Syncs::START; turns::vcpus()],
             in_block: 0,
+            kinds: Kinds::default(),
             clock_reads: 0,
             last_read_ps: 0,
             model_ps: 0,
@@ -150,7 +152,7 @@ impl Feed {
     /// `vcpu` is the only one that does anything.
     fn take_over(&mut self, vcpu: usize) {
         self.halt_others(vcpu);
-        if let Turn::Wake { speaker } = self.turns.enter(vcpu) {
+        if let Turn::Wake { speaker } = self.turns.enter(vcpu, Kinds::default()) {
             self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
         }
         self.syncs[vcpu].begin();
@@ -184,16 +186,16 @@ impl Feed {
 
     /// Whether `vcpu` may enter a block; what woke it is told.
     #[inline]
-    pub fn may_enter(&mut self, vcpu: usize, block: BlockId) -> bool {
-        match self.turns.enter(vcpu) {
+    pub fn may_enter(&mut self, vcpu: usize, next: BlockData) -> bool {
+        match self.turns.enter(vcpu, next.kinds()) {
             Turn::Run => true,
             Turn::Wake { speaker } => {
                 self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
                 true
             }
-            Turn::Ask => {
-                self.announce(vcpu, block);
-                self.sync(vcpu, 0);
+            Turn::Ask { drained } => {
+                self.announce(vcpu, next.id());
+                self.sync(vcpu, Question { lag: 0, drained });
                 self.asked = true;
                 self.turns.goes_on()
             }
@@ -210,7 +212,7 @@ impl Feed {
     /// run first.
     pub fn comes_to(&mut self, vcpu: usize, block: BlockId) -> bool {
         self.announce(vcpu, block);
-        self.sync(vcpu, 0);
+        self.sync(vcpu, Question::HERE);
         self.turns.is_known(vcpu)
     }
 
@@ -229,11 +231,11 @@ impl Feed {
         let (block, instructions) = (entered.id(), entered.instructions());
         self.push(vcpu, Record::Block { block, from: 0 });
         self.last = [None; 2];
-        self.in_block = instructions;
-        self.turns.execute(vcpu, instructions, entered.pauses());
+        (self.in_block, self.kinds) = (instructions, entered.kinds());
+        self.turns.execute(vcpu, instructions, entered.kinds());
         let due = self.syncs[vcpu].execute(instructions, entered.pauses());
         if due {
-            self.sync(vcpu, if turns::several() { LAG_OF_SEVERAL } else { LAG });
+            self.sync(vcpu, Question::after(if turns::several() { LAG_OF_SEVERAL } else { LAG }));
         }
         std::mem::take(&mut self.asked) | due
     }
@@ -247,16 +249,16 @@ impl Feed {
     }
 
     /// Go on when the model has come to the sync point `lag` before the one that is here.
-    fn sync(&mut self, vcpu: usize, lag: u8) {
+    fn sync(&mut self, vcpu: usize, Question { lag, drained }: Question) {
         let sequence = self.syncs[vcpu].reach();
         self.turns.sync(vcpu, sequence);
-        self.push(vcpu, Record::Sync { sequence, lag });
+        self.push(vcpu, Record::Sync { sequence, lag, drained });
         self.publish();
         if let Some(awaited) = self.syncs[vcpu].awaits(lag) {
             match self.link.wait(Reply::Sync(Vcpu::new(vcpu)), awaited) {
                 Told::Time { ps, done } => {
                     self.done = self.done.max(done);
-                    let pace_ps = self.turns.synced(vcpu, awaited, ps);
+                    let pace_ps = self.turns.synced(vcpu, awaited, ps, drained);
                     self.syncs[vcpu].follow(pace_ps);
                     self.show(ps);
                 }
@@ -329,7 +331,35 @@ impl Feed {
         let rest = self.in_block - u64::from(instruction);
         self.turns.take_back(vcpu, rest);
         if self.turns.is_most_behind(vcpu) && self.read_clock(vcpu, instruction) {
-            self.turns.execute(vcpu, rest, false);
+            self.turns.execute(vcpu, rest, Kinds::default());
+            return true;
+        }
+        self.push(vcpu, Record::Cut { instruction });
+        false
+    }
+
+    /// A locked instruction of one of several vCPUs touches a line.
+    pub fn lock(&mut self, vcpu: usize, line: u64) {
+        self.turns.lock(vcpu, line);
+    }
+
+    /// Whether all actions are to be in order of time, where this vCPU is.
+    pub fn is_in_order(&self, vcpu: usize) -> bool {
+        self.turns.is_in_order(vcpu)
+    }
+
+    /// A store of one of several vCPUs is about to give back a lock. Whether it may: when all before it has committed, and nobody
+    /// else is behind. Else it is to leave before that.
+    pub fn reach_release(&mut self, vcpu: usize, instruction: u16) -> bool {
+        // A PAUSE of the block counts already.
+        if !self.turns.is_in_order(vcpu) || self.kinds.pauses {
+            return true;
+        }
+        let rest = self.in_block - u64::from(instruction);
+        self.turns.take_back(vcpu, rest);
+        self.sync(vcpu, Question { lag: 0, drained: true });
+        if self.turns.is_known(vcpu) && self.turns.goes_on() {
+            self.turns.execute(vcpu, rest, self.kinds);
             return true;
         }
         self.push(vcpu, Record::Cut { instruction });

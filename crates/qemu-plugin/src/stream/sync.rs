@@ -33,6 +33,24 @@ fn bounds(vcpus: usize) -> std::ops::RangeInclusive<u64> {
     most * 4 / 5..=most
 }
 
+/// A question at a sync point.
+#[derive(Clone, Copy)]
+pub struct Question {
+    /// the vCPU goes on when the sync point so many before this one is answered
+    pub lag: u8,
+    /// the answer is when all before has committed
+    pub drained: bool,
+}
+
+impl Question {
+    /// Where the vCPU is now.
+    pub const HERE: Question = Question::after(0);
+
+    pub const fn after(lag: u8) -> Question {
+        Question { lag, drained: false }
+    }
+}
+
 /// The sync points of one vCPU.
 #[derive(Clone, Copy)]
 pub struct Syncs {
