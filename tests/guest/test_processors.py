@@ -244,7 +244,7 @@ def guarded(programs: Path, folder: Path, kind: str, cpus: int, *options: str) -
 
 @pytest.mark.parametrize("kind", ["spin", "hard", "mutex"])
 def test_no_two_are_under_a_lock_at_once(programs: Path, tmp_path: Path, kind: str) -> None:
-    """Two threads take as long as one after the other, whatever the skew, and as long in the exact order.
+    """Two threads take as long as one after the other, at any skew, within 10 % of the exact order.
 
     A turn under the lock is a chain of loads, which QEMU executes long before the model does.
     """
@@ -252,7 +252,8 @@ def test_no_two_are_under_a_lock_at_once(programs: Path, tmp_path: Path, kind: s
     both = {skew: guarded(programs, tmp_path, kind, 2, "--skew", skew) for skew in ("2us", "0ns")}
     # The second thread's chain is another one.
     assert both["2us"] >= 2 * alone * 0.95
-    assert both["2us"] == pytest.approx(both["0ns"], rel=0.01)
+    assert both["0ns"] >= 2 * alone * 0.95
+    assert both["2us"] == pytest.approx(both["0ns"], rel=0.1)
 
 
 @pytest.mark.once_a_week

@@ -137,7 +137,7 @@ pub unsafe extern "C" fn on_release(_vcpu: u32, _data: *mut c_void) {
 /// A store of one of several gives back a lock: the vCPU, if it is to leave before that.
 unsafe extern "C" fn reach_release(vcpu: u32, instruction: *mut c_void) -> Cpu {
     let (vcpu, instruction) = (vcpu as usize, instruction as u16);
-    if !mode::in_detail() || with(|stream| stream.feed.reach_release(vcpu, instruction)) {
+    if !mode::in_detail() || with(|stream| stream.reach_release(vcpu, instruction)) {
         return std::ptr::null_mut();
     }
     qemu::cpu(vcpu)
@@ -148,23 +148,19 @@ pub unsafe extern "C" fn on_locked(vcpu: u32, info: api::MemoryInfo, address: u6
     if mode::in_detail() {
         // SAFETY: the address is looked up within the callback that it is valid in.
         let place = unsafe { api::qemu_plugin_get_hwaddr(info, address) };
-        with(|stream| {
-            stream.releases.take(vcpu as usize, address);
-            if !place.is_null() {
-                // SAFETY: as above.
-                stream.feed.lock(vcpu as usize, unsafe { api::qemu_plugin_hwaddr_phys_addr(place) } >> 6);
-            }
-        });
+        if !place.is_null() {
+            // SAFETY: as above.
+            let line = unsafe { api::qemu_plugin_hwaddr_phys_addr(place) } >> 6;
+            with(|stream| stream.lock(vcpu as usize, address, line));
+        }
     }
     // SAFETY: as it was called.
     unsafe { on_memory(vcpu, info, address, data) }
 }
 
-/// An instruction of one of several has touched memory, and is not locked. Its data has its address above its number.
-pub unsafe extern "C" fn on_memory_of_several(vcpu: u32, info: api::MemoryInfo, address: u64, data: *mut c_void) {
-    // SAFETY: `info` is that of this callback.
-    let store = || unsafe { api::qemu_plugin_mem_is_store(info) };
-    if mode::in_detail() && with(|stream| stream.learns_release(vcpu as usize, store, address, data as u64 >> 16)) {
+/// MOV of one of several has touched memory. Its data has its address above its number.
+pub unsafe extern "C" fn on_store_of_several(vcpu: u32, info: api::MemoryInfo, address: u64, data: *mut c_void) {
+    if mode::in_detail() && with(|stream| stream.learns_release(vcpu as usize, address, data as u64 >> 16)) {
         qemu::run_exclusively(vcpu as usize, stop::flush);
     }
     // SAFETY: as it was called.

@@ -14,13 +14,15 @@
 
 use std::collections::HashSet;
 
-/// Locks that a vCPU holds and that are looked for, at most: one that is taken within more than these is not learnt.
+/// Locks of a vCPU that are looked for, at most: one that is taken within more than these is not learnt.
 const KEPT: usize = 4;
 
-/// Addresses that a vCPU touched last with locked instructions.
+/// Locks of a vCPU: the addresses that it touched last with locked instructions, and has not given back.
 #[derive(Clone, Copy, Default)]
 struct Taken {
     addresses: [u64; KEPT],
+    /// the lines of these, of physical memory
+    lines: [u64; KEPT],
     next: usize,
 }
 
@@ -36,19 +38,27 @@ impl Releases {
         Releases { taken: vec![Taken::default(); vcpus], learnt: HashSet::new() }
     }
 
-    /// A locked instruction touches `address`.
-    pub fn take(&mut self, vcpu: usize, address: u64) {
+    /// A locked instruction touches `address`, which is in `line`.
+    pub fn take(&mut self, vcpu: usize, address: u64, line: u64) {
         let taken = &mut self.taken[vcpu];
         if !taken.addresses.contains(&address) {
-            taken.addresses[taken.next] = address;
+            (taken.addresses[taken.next], taken.lines[taken.next]) = (address, line);
             taken.next = (taken.next + 1) % KEPT;
         }
     }
 
-    /// Whether a plain store to `address` gives back what the vCPU has taken.
+    /// A plain store touches `address`. Returns the line of what it gives back, if the vCPU has taken that.
     #[inline]
-    pub fn gives_back(&self, vcpu: usize, address: u64) -> bool {
-        self.taken[vcpu].addresses.contains(&address)
+    pub fn give_back(&mut self, vcpu: usize, address: u64) -> Option<u64> {
+        let taken = &mut self.taken[vcpu];
+        let place = taken.addresses.iter().position(|taken| *taken == address)?;
+        taken.addresses[place] = 0;
+        Some(std::mem::take(&mut taken.lines[place]))
+    }
+
+    /// Lines that a vCPU has taken and not given back.
+    pub fn held(&self, vcpu: usize) -> impl Iterator<Item = u64> {
+        self.taken[vcpu].lines.into_iter().filter(|line| *line != 0)
     }
 
     /// The instruction at `at` gives back a lock. Returns whether that is news.
@@ -72,13 +82,14 @@ mod tests {
     #[test]
     fn a_plain_store_to_what_the_same_vcpu_took_gives_it_back() {
         let mut releases = Releases::new(2);
-        (0..4).for_each(|lock| releases.take(1, 0x1000 + 64 * lock));
-        releases.take(1, 0x1000);
-        assert!(releases.gives_back(1, 0x1000) && releases.gives_back(1, 0x10c0));
-        assert!(!releases.gives_back(0, 0x1000) && !releases.gives_back(1, 0x1008));
-        // A fifth one is kept in place of the first.
-        releases.take(1, 0x2000);
-        assert!(!releases.gives_back(1, 0x1000) && releases.gives_back(1, 0x2000));
+        (1..=5).for_each(|lock| releases.take(1, 0x1000 * lock, lock));
+        releases.take(1, 0x2000, 2);
+        // The fifth one is kept in place of the first.
+        assert_eq!(releases.held(1).collect::<Vec<_>>(), [5, 2, 3, 4]);
+        let others = [(0, 0x2000), (1, 0x2008), (1, 0x1000)];
+        assert!(others.into_iter().all(|(vcpu, address)| releases.give_back(vcpu, address).is_none()));
+        assert_eq!((releases.give_back(1, 0x2000), releases.give_back(1, 0x2000)), (Some(2), None));
+        assert_eq!(releases.held(1).collect::<Vec<_>>(), [5, 3, 4]);
     }
 
     #[test]

@@ -226,10 +226,22 @@ impl Stream {
         self.warming.may_enter(vcpu)
     }
 
-    /// Whether the instruction at `at` gives back a lock by its store to `address`, which was not known.
+    /// A locked instruction of one of several vCPUs touches `address`, which is in `line`.
+    pub fn lock(&mut self, vcpu: usize, address: u64, line: u64) {
+        self.releases.take(vcpu, address, line);
+        self.feed.lock(vcpu, line);
+    }
+
+    /// A store that gives back a lock is next. Returns whether the vCPU may go on.
+    pub fn reach_release(&mut self, vcpu: usize, instruction: u16) -> bool {
+        self.feed.reach_release(vcpu, instruction, self.releases.held(vcpu))
+    }
+
+    /// Whether the instruction at `at` gives back a lock that others want by its store to `address`, which was not known.
     #[inline]
-    pub fn learns_release(&mut self, vcpu: usize, store: impl FnOnce() -> bool, address: u64, at: u64) -> bool {
-        self.releases.gives_back(vcpu, address) && store() && self.feed.is_in_order(vcpu) && self.releases.learn(at)
+    pub fn learns_release(&mut self, vcpu: usize, address: u64, at: u64) -> bool {
+        let Some(line) = self.releases.give_back(vcpu, address) else { return false };
+        self.feed.is_wanted(vcpu, line) && self.releases.learn(at)
     }
 
     /// One of several vCPUs waits for an interrupt.

@@ -8,7 +8,6 @@ use iced_x86::{Code, Decoder, DecoderOptions};
 use crate::api::{self, Block, Instruction};
 use crate::decoded::Decoded;
 use crate::stream::{self, BlockData};
-use crate::turns::Kinds;
 use crate::{callbacks, clock, invalidation, mode, named_line, region, turns, window};
 
 /// Longest instruction of x86 (Intel SDM vol. 2, 2.3.11) `[B]`.
@@ -25,20 +24,19 @@ pub fn block(block: *mut Block) {
     let (count, pc) = unsafe { (api::qemu_plugin_tb_n_insns(block), api::qemu_plugin_tb_vaddr(block)) };
     let detail = mode::tells();
     let mut code = [0u8; 512 * LONGEST];
-    let (mut length, mut locks) = (0, false);
+    let mut length = 0;
     for index in 0..count {
         // SAFETY: index is below the number of instructions.
         let instruction = unsafe { api::qemu_plugin_tb_get_insn(block, index) };
         let bytes = read(instruction, &mut code[length..]);
         instrument(instruction, index, &code[length..length + bytes], detail);
-        locks |= is_locked(&code[length..length + bytes]);
         length += bytes;
     }
     if detail {
         let id = stream::with(|stream| stream.feed.define(pc, &code[..length]));
         // QEMU ends a block there.
         let pauses = code[..length].ends_with(&PAUSE);
-        let data = BlockData::new(id, pc, count as u64, Kinds { pauses, locks }).as_pointer();
+        let data = BlockData::new(id, pc, count as u64, pauses).as_pointer();
         let callback = if turns::several() { callbacks::on_block_of_several } else { callbacks::on_block };
         // SAFETY: the block is being translated; the callback lives as long as the process.
         unsafe { api::qemu_plugin_register_vcpu_tb_exec_cb(block, callback, api::NO_REGISTERS, data) };
@@ -78,9 +76,7 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
                 api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, nothing);
             }
             instrument_decoded(instruction, index, bytes);
-            let (callback, data) = on_memory(instruction, bytes, data);
-            let access = api::READ_AND_WRITE;
-            api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, data);
+            lay_on_memory(instruction, bytes, data);
         } else if turns::several() && bytes == PAUSE {
             clock::instrument_pause(instruction);
         } else if may_notify(bytes) {
@@ -90,27 +86,38 @@ fn instrument(instruction: *mut Instruction, index: usize, bytes: &[u8], detail:
     }
 }
 
-/// The callback of an instruction that touches memory, and its data. Of one of several vCPUs, a plain store to what a locked one
-/// has touched gives back a lock. Where that was learnt, the store gets a callback of its own before it.
-fn on_memory(instruction: *mut Instruction, bytes: &[u8], index: *mut c_void) -> (api::MemoryCallback, *mut c_void) {
-    if repeats(bytes) {
-        return (callbacks::on_repeat, index);
-    }
-    if !turns::several() {
-        return (callbacks::on_memory, index);
-    }
-    if is_locked(bytes) {
-        return (callbacks::on_locked, index);
-    }
-    // SAFETY: the instruction is being translated; the callback lives as long as the process.
-    let at = unsafe {
-        let at = api::qemu_plugin_insn_vaddr(instruction);
-        if stream::with(|stream| stream.releases.knows(at)) {
-            api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callbacks::on_release, api::NO_REGISTERS, index);
-        }
-        at
+/// Lay the callbacks of an instruction that touches memory. Of one of several vCPUs, a plain store to what a locked instruction has
+/// touched gives back a lock. Where that was learnt, the store gets a callback of its own before it.
+fn lay_on_memory(instruction: *mut Instruction, bytes: &[u8], index: *mut c_void) {
+    let lay = |callback: api::MemoryCallback, access, data| {
+        // SAFETY: the instruction is being translated; the callback lives as long as the process.
+        unsafe { api::qemu_plugin_register_vcpu_mem_cb(instruction, callback, api::NO_REGISTERS, access, data) }
     };
-    (callbacks::on_memory_of_several, (at << 16 | index as u64) as *mut c_void)
+    if repeats(bytes) {
+        lay(callbacks::on_repeat, api::READ_AND_WRITE, index);
+    } else if turns::several() && is_locked(bytes) {
+        lay(callbacks::on_locked, api::READ_AND_WRITE, index);
+    } else if turns::several() && may_release(bytes) {
+        // SAFETY: the instruction is being translated; the callback lives as long as the process.
+        let at = unsafe { api::qemu_plugin_insn_vaddr(instruction) };
+        let is_release = stream::with(|stream| {
+            if clears_byte(bytes) {
+                stream.releases.learn(at);
+            }
+            stream.releases.knows(at)
+        });
+        if is_release {
+            // SAFETY: as above.
+            unsafe {
+                let callback = callbacks::on_release;
+                api::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, api::NO_REGISTERS, index);
+            }
+        }
+        let data = (at << 16 | index as u64) as *mut c_void;
+        lay(callbacks::on_store_of_several, api::READ_AND_WRITE, data);
+    } else {
+        lay(callbacks::on_memory, api::READ_AND_WRITE, index);
+    }
 }
 
 /// Lay the callback of an instruction that names a line or invalidates translations: all have the opcode byte 0F.
@@ -155,14 +162,37 @@ fn repeats(bytes: &[u8]) -> bool {
 /// Whether an instruction reads and writes memory in one. It has the prefix F0, or is XCHG with memory, which is 86 /r or 87 /r.
 /// Source: Intel SDM vol. 2, 2.1.1, and vol. 3, 8.1.2.2.
 fn is_locked(bytes: &[u8]) -> bool {
-    const PREFIXES: [u8; 10] = [0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65];
+    matches!(behind_prefixes(bytes), [0xf0, ..]) || touches_by(bytes, &[0x86, 0x87])
+}
+
+/// Whether an instruction is MOV to memory, from a register or of a number. Nothing else gives back a lock with a plain store.
+/// Source: 88 /r, 89 /r, C6 /0 and C7 /0 (Intel SDM vol. 2B).
+fn may_release(bytes: &[u8]) -> bool {
+    touches_by(bytes, &[0x88, 0x89, 0xc6, 0xc7])
+}
+
+/// Whether an instruction clears a byte of memory, as Linux's spin locks and C's atomic flags are given back. They need not be
+/// learnt: each time, QEMU would translate all anew, in a tenth of a second.
+fn clears_byte(bytes: &[u8]) -> bool {
+    touches_by(bytes, &[0xc6]) && bytes.last() == Some(&0)
+}
+
+/// Whether an instruction has one of these opcodes, and its operand is memory.
+fn touches_by(bytes: &[u8], opcodes: &[u8]) -> bool {
     const REGISTER: u8 = 0xc0;
-    let prefixes = bytes.iter().take_while(|byte| PREFIXES.contains(byte)).count();
-    match &bytes[prefixes..] {
-        [0xf0, ..] => true,
-        [0x86 | 0x87, operand, ..] | [0x40..=0x4f, 0x86 | 0x87, operand, ..] => operand & REGISTER != REGISTER,
+    match behind_prefixes(bytes) {
+        [0x40..=0x4f, opcode, operand, ..] | [opcode, operand, ..] => {
+            opcodes.contains(opcode) && operand & REGISTER != REGISTER
+        }
         _ => false,
     }
+}
+
+/// An instruction without its legacy prefixes, but for LOCK (Intel SDM vol. 2, 2.1.1).
+fn behind_prefixes(bytes: &[u8]) -> &[u8] {
+    const PREFIXES: [u8; 10] = [0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65];
+    let prefixes = bytes.iter().take_while(|byte| PREFIXES.contains(byte)).count();
+    &bytes[prefixes..]
 }
 
 /// rdtsc is 0F 31, rdtscp 0F 01 F9 (Intel SDM vol. 2B).
@@ -179,7 +209,7 @@ fn reads_counters_of_several(marker: Option<Marker>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_locked, may_notify, reads_clock, repeats};
+    use super::{clears_byte, is_locked, may_notify, may_release, reads_clock, repeats};
 
     #[test]
     fn clock_reads_are_known_by_their_bytes() {
@@ -203,6 +233,15 @@ mod tests {
         assert!(is_locked(&[0x86, 0x07]) && is_locked(&[0x48, 0x87, 0x07])); // xchg %al,(%rdi), xchg %rax,(%rdi)
         assert!(!is_locked(&[0x87, 0xc3]) && !is_locked(&[0x48, 0x87, 0xd9])); // xchg %eax,%ebx, xchg %rbx,%rcx
         assert!(!is_locked(&[0x89, 0xf0]) && !is_locked(&[])); // mov %esi,%eax
+    }
+
+    #[test]
+    fn a_move_to_memory_may_give_back_a_lock() {
+        assert!(may_release(&[0xc6, 0x07, 0x00])); // movb $0,(%rdi)
+        assert!(may_release(&[0xc7, 0x45, 0xfc, 0, 0, 0, 0])); // movl $0,-4(%rbp)
+        assert!(may_release(&[0x48, 0x89, 0x07]) && may_release(&[0x44, 0x88, 0x07])); // mov %rax,(%rdi), mov %r8b,(%rdi)
+        assert!(clears_byte(&[0xc6, 0x07, 0x00]) && !clears_byte(&[0xc6, 0x07, 0x01]) && !clears_byte(&[0x88, 0x07]));
+        assert!(!may_release(&[0x48, 0x89, 0xc7]) && !may_release(&[0x8b, 0x07])); // mov %rax,%rdi, mov (%rdi),%eax
     }
 
     #[test]

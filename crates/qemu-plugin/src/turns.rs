@@ -46,6 +46,9 @@ const MOST_IN_ORDER: u64 = 100;
 const AHEAD_OF_CONTENDED_PS: u64 = PAUSE_PS;
 /// How long ago that is, at most `[ps]`.
 const LATELY_PS: u64 = 50_000_000;
+/// Time between locked instructions of two vCPUs that touch one line, at most, that makes threads wait for each other there `[ps]`.
+/// One that holds a lock for longer than the skew gives others their turns meanwhile.
+const SHARED_PS: u64 = 5_000_000;
 
 struct Spec {
     vcpus: usize,
@@ -103,7 +106,7 @@ pub struct Turns {
     left: u64,
     /// bits of the vCPUs that spin
     spinning: usize,
-    /// bits of those whose last block had a locked instruction
+    /// bits of those whose last block had a locked instruction that others wait with
     locked: usize,
     /// bits of those that have executed nothing since all that they did had committed, by the model's word
     drained: usize,
@@ -111,15 +114,6 @@ pub struct Turns {
     /// until when vCPUs are taken to have waited for each other lately `[ps]`
     contended_ps: u64,
     skew_ps: u64,
-}
-
-/// Which instructions of a block threads wait for each other with.
-#[derive(Clone, Copy, Default)]
-pub struct Kinds {
-    /// the last one is PAUSE
-    pub pauses: bool,
-    /// one of them reads and writes memory in one
-    pub locks: bool,
 }
 
 /// Act of a vCPU at the beginning of a block.
@@ -154,7 +148,7 @@ impl Turns {
             spinning: 0,
             locked: 0,
             drained: 0,
-            shared_lines: SharedLines::new(LATELY_PS),
+            shared_lines: SharedLines::new(),
             contended_ps: 0,
             skew_ps,
         }
@@ -218,15 +212,15 @@ impl Turns {
         others.map(|(vcpu, ps)| (vcpu, ps.max(self.floor_ps)))
     }
 
-    /// `vcpu` is about to enter a block.
+    /// `vcpu` is about to enter a block. If it `locks`, one of its instructions is known to be one that others wait with.
     #[inline]
-    pub fn enter(&mut self, vcpu: usize, next: Kinds) -> Turn {
+    pub fn enter(&mut self, vcpu: usize, locks: bool) -> Turn {
         let is_over = vcpu != self.running || self.left == 0 || is_halted(vcpu);
-        if is_over || next.locks && self.is_to_drain(vcpu, next) { self.choose(vcpu, next) } else { Turn::Run }
+        if is_over || locks && self.is_to_drain(vcpu, locks) { self.choose(vcpu, locks) } else { Turn::Run }
     }
 
     #[cold]
-    fn choose(&mut self, vcpu: usize, next: Kinds) -> Turn {
+    fn choose(&mut self, vcpu: usize, locks: bool) -> Turn {
         self.note(self.running);
         self.running = vcpu;
         let (speaker, woken) = (self.waker(), halts::end_halt(vcpu));
@@ -243,7 +237,7 @@ impl Turns {
         let is_known = self.lacking == Lacking::Still(vcpu) || self.estimates[vcpu].is_known();
         if self.left == 0 {
             Turn::Leave
-        } else if self.is_to_drain(vcpu, next) {
+        } else if self.is_to_drain(vcpu, locks) {
             Turn::Ask { drained: true }
         } else if self.is_in_order(self.running) && !is_known {
             Turn::Ask { drained: false }
@@ -252,11 +246,11 @@ impl Turns {
         }
     }
 
-    /// Whether all that it did has to have committed before it goes on. That is so before a locked instruction, which begins
-    /// then, and behind one: by then it has the line.
-    fn is_to_drain(&self, vcpu: usize, next: Kinds) -> bool {
+    /// Whether all that it did has to have committed before it goes on. That is so before a locked instruction that others wait with,
+    /// which begins then, and behind one: by then it has the line.
+    fn is_to_drain(&self, vcpu: usize, locks: bool) -> bool {
         let is = |bits: usize| bits >> vcpu & 1 == 1;
-        (next.locks || is(self.locked)) && !is(self.drained) && self.is_in_order(vcpu)
+        (locks || is(self.locked)) && !is(self.drained) && self.is_in_order(vcpu)
     }
 
     /// Ends the turn if all actions are to be in order, and the model lacks steps of another one. It could not say yet where this
@@ -335,7 +329,7 @@ impl Turns {
 
     /// It executes so many instructions, the last of them PAUSE or not.
     #[inline]
-    pub fn execute(&mut self, vcpu: usize, instructions: u64, Kinds { pauses, locks }: Kinds) {
+    pub fn execute(&mut self, vcpu: usize, instructions: u64, pauses: bool) {
         speak(vcpu);
         self.feed(vcpu);
         self.estimates[vcpu].execute(instructions, pauses);
@@ -345,20 +339,27 @@ impl Turns {
         }
         self.left = self.left.saturating_sub(instructions);
         self.drained &= !(1 << vcpu);
-        self.locked = self.locked & !(1 << vcpu) | usize::from(locks) << vcpu;
-        if locks && self.is_in_order(vcpu) {
-            self.left = 0;
-        }
+        self.locked &= !(1 << vcpu);
     }
 
-    /// A locked instruction of its block touches a line. If another vCPU has done so lately, threads wait for each other there, or
-    /// soon will. One that sleeps meanwhile executes no PAUSE.
-    pub fn lock(&mut self, vcpu: usize, line: u64) {
+    /// A locked instruction of its block touches a line. Returns whether another vCPU has done so lately: threads wait for each other
+    /// there, or soon will. One that sleeps meanwhile executes no PAUSE. Others have their turns before this one goes on.
+    pub fn lock(&mut self, vcpu: usize, line: u64) -> bool {
         let now_ps = self.estimates[vcpu].ps();
-        if self.shared_lines.touch(vcpu, line, now_ps) {
-            self.contended_ps = self.contended_ps.max(now_ps + LATELY_PS);
-            self.left = 0;
+        let Some(since_ps) = self.shared_lines.touch(vcpu, line, now_ps) else { return false };
+        if since_ps < SHARED_PS {
+            self.contended_ps = self.contended_ps.max(now_ps + 2 * SHARED_PS);
         }
+        let is_contended = since_ps < LATELY_PS && self.is_in_order(vcpu);
+        if is_contended {
+            (self.left, self.locked) = (0, self.locked | 1 << vcpu);
+        }
+        is_contended
+    }
+
+    /// Whether a locked instruction of another vCPU has lately touched this line.
+    pub fn is_shared(&self, vcpu: usize, line: u64) -> bool {
+        self.shared_lines.since(vcpu, line, self.estimates[vcpu].ps()).is_some_and(|since_ps| since_ps < LATELY_PS)
     }
 
     /// The model is told of its next steps.
@@ -455,29 +456,51 @@ mod tests {
     fn one_whose_steps_the_model_lacks_goes_on_before_anybody_asks() {
         let mut turns = Turns::of(3, 0);
         for vcpu in 0..3 {
-            assert_eq!(turns.enter(vcpu, Kinds::default()), Turn::Run);
-            turns.execute(vcpu, 10, Kinds::default());
+            assert_eq!(turns.enter(vcpu, false), Turn::Run);
+            turns.execute(vcpu, 10, false);
         }
-        assert_eq!(turns.enter(0, Kinds::default()), Turn::Ask { drained: false });
+        assert_eq!(turns.enter(0, false), Turn::Ask { drained: false });
         turns.sync(0, 1);
         turns.step_back(0, Behind { vcpu: Vcpu::new(2), at_ps: 1000, asker_ps: 1000, synced: None });
         assert!(!turns.goes_on());
-        assert_eq!(turns.enter(1, Kinds::default()), Turn::Leave);
-        assert_eq!(turns.enter(2, Kinds::default()), Turn::Run);
-        turns.execute(2, 10, Kinds::default());
-        assert_eq!(turns.enter(1, Kinds::default()), Turn::Ask { drained: false });
+        assert_eq!(turns.enter(1, false), Turn::Leave);
+        assert_eq!(turns.enter(2, false), Turn::Run);
+        turns.execute(2, 10, false);
+        assert_eq!(turns.enter(1, false), Turn::Ask { drained: false });
     }
 
     #[test]
     fn one_that_works_comes_up_to_one_that_spins_in_one_turn() {
         let mut turns = Turns::of(3, 2_000_000);
-        turns.enter(2, Kinds::default());
-        turns.execute(2, 4, Kinds { pauses: true, locks: false });
+        turns.enter(2, false);
+        turns.execute(2, 4, true);
         // Two that work are where they began: both know it. The third looks again after a PAUSE.
-        assert_eq!(turns.enter(0, Kinds::default()), Turn::Run);
+        assert_eq!(turns.enter(0, false), Turn::Run);
         assert_eq!(turns.left, MOST_IN_ORDER);
-        turns.execute(0, PAUSE_PS / turns.estimates[0].pace_ps(), Kinds::default());
-        assert_eq!(turns.enter(2, Kinds::default()), Turn::Leave);
-        assert_eq!(turns.enter(1, Kinds::default()), Turn::Run);
+        turns.execute(0, PAUSE_PS / turns.estimates[0].pace_ps(), false);
+        assert_eq!(turns.enter(2, false), Turn::Leave);
+        assert_eq!(turns.enter(1, false), Turn::Run);
+    }
+
+    #[test]
+    fn one_that_has_locked_what_another_wants_is_asked_when_that_was_done() {
+        let mut turns = Turns::of(2, 2_000_000);
+        let is_contended: Vec<bool> = (0..2)
+            .map(|vcpu| {
+                assert_eq!(turns.enter(vcpu, false), Turn::Run);
+                turns.execute(vcpu, 4, false);
+                turns.lock(vcpu, 7)
+            })
+            .collect();
+        // The first has the line to itself when it locks it.
+        assert_eq!(is_contended, [false, true]);
+        assert_eq!(turns.enter(1, false), Turn::Ask { drained: true });
+        turns.sync(1, 1);
+        turns.synced(1, 1, 1000, true);
+        assert_eq!(turns.enter(1, true), Turn::Run);
+        turns.execute(1, 4, false);
+        // All before its next one has to have committed as well.
+        assert_eq!(turns.enter(1, true), Turn::Ask { drained: true });
+        assert!(turns.is_shared(0, 7) && !turns.is_shared(0, 8));
     }
 }

@@ -4,24 +4,20 @@ use std::ffi::c_void;
 
 use cxlab_access::BlockId;
 
-use crate::turns::Kinds;
-
-/// A block's id, its number of instructions, which of them threads wait for each other with, and whether a program executes it.
+/// A block's id, its number of instructions, whether the last of them is PAUSE, and whether a program executes it.
 #[derive(Clone, Copy)]
 pub struct BlockData(u64);
 
 impl BlockData {
     const PAUSES: u64 = 1 << 63;
     const IS_USER: u64 = 1 << 62;
-    const LOCKS: u64 = 1 << 61;
-    const FLAGS: u64 = BlockData::PAUSES | BlockData::IS_USER | BlockData::LOCKS;
+    const FLAGS: u64 = BlockData::PAUSES | BlockData::IS_USER;
 
     /// A block at `pc`: the kernel has the upper half of addresses (Linux, Documentation/arch/x86/x86_64/mm.rst).
-    pub fn new(block: BlockId, pc: u64, instructions: u64, kinds: Kinds) -> BlockData {
+    pub fn new(block: BlockId, pc: u64, instructions: u64, pauses: bool) -> BlockData {
         let user = if pc >> 63 == 0 { BlockData::IS_USER } else { 0 };
-        let pauses = if kinds.pauses { BlockData::PAUSES } else { 0 };
-        let locks = if kinds.locks { BlockData::LOCKS } else { 0 };
-        BlockData(u64::from(block.0) | instructions << 32 | pauses | locks | user)
+        let pauses = if pauses { BlockData::PAUSES } else { 0 };
+        BlockData(u64::from(block.0) | instructions << 32 | pauses | user)
     }
 
     pub fn id(self) -> BlockId {
@@ -34,11 +30,6 @@ impl BlockData {
 
     pub fn pauses(self) -> bool {
         self.0 & BlockData::PAUSES != 0
-    }
-
-    /// Its instructions that threads wait for each other with.
-    pub fn kinds(self) -> Kinds {
-        Kinds { pauses: self.pauses(), locks: self.0 & BlockData::LOCKS != 0 }
     }
 
     /// The block, if it ends with a PAUSE.
@@ -59,5 +50,42 @@ impl BlockData {
     /// The data of a callback that was laid with [`BlockData::as_pointer`].
     pub fn of_pointer(data: *mut c_void) -> BlockData {
         BlockData(data as u64)
+    }
+}
+
+/// Blocks of which a locked instruction touched a line that another vCPU also wanted when it was executed last, as bits.
+#[derive(Default)]
+pub struct ContendedBlocks(Vec<u64>);
+
+impl ContendedBlocks {
+    pub fn set(&mut self, block: BlockId, is_contended: bool) {
+        let word = block.0 as usize / 64;
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] = self.0[word] & !(1 << (block.0 % 64)) | u64::from(is_contended) << (block.0 % 64);
+    }
+
+    #[inline]
+    pub fn has(&self, block: BlockId) -> bool {
+        self.0.get(block.0 as usize / 64).is_some_and(|word| word >> (block.0 % 64) & 1 == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cxlab_access::BlockId;
+
+    use super::ContendedBlocks;
+
+    #[test]
+    fn a_block_is_what_was_said_last() {
+        let mut blocks = ContendedBlocks::default();
+        assert!(!blocks.has(BlockId(130)));
+        blocks.set(BlockId(130), true);
+        blocks.set(BlockId(129), false);
+        assert!(blocks.has(BlockId(130)) && !blocks.has(BlockId(129)) && !blocks.has(BlockId(2)));
+        blocks.set(BlockId(130), false);
+        assert!(!blocks.has(BlockId(130)));
     }
 }

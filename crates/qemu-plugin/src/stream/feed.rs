@@ -12,7 +12,7 @@ use cxlab_access::record::MemoryAccess;
 use cxlab_access::ring::{Reply, Told};
 use cxlab_access::{BlockId, Marker, Page, REPEATED_LINE, Record, Vcpu};
 
-use super::block::BlockData;
+use super::block::{BlockData, ContendedBlocks};
 use super::link::Link;
 use super::sync::{LAG, LAG_OF_SEVERAL, Question, Syncs};
 use crate::arguments::Drive;
@@ -21,7 +21,7 @@ use crate::mode::{self, Mode};
 use crate::pages::{News, Pages};
 use crate::qemu::{self, BigLock};
 use crate::registers::Registers;
-use crate::turns::{self, Kinds, Turn, Turns};
+use crate::turns::{self, Turn, Turns};
 use crate::under_way::{self, Teller, UnderWay};
 use crate::{clock, decoded, host_files, series};
 
@@ -30,9 +30,9 @@ pub struct Feed {
     next_block: u32,
     turns: Turns,
     syncs: Vec<Syncs>,
-    /// instructions of the block that was entered last, and which of them threads wait for each other with
-    in_block: u64,
-    kinds: Kinds,
+    /// the block that was entered last
+    entered: BlockData,
+    contended: ContendedBlocks,
     /// questions for the clock so far
     clock_reads: u64,
     /// the latest clock read `[ps]`: no later one is earlier, on whichever vCPU
@@ -61,8 +61,8 @@ impl Feed {
             next_block: 0,
             turns: Turns::new(),
             syncs: vec![Syncs::START; turns::vcpus()],
-            in_block: 0,
-            kinds: Kinds::default(),
+            entered: BlockData::new(BlockId(0), 0, 0, false),
+            contended: ContendedBlocks::default(),
             clock_reads: 0,
             last_read_ps: 0,
             model_ps: 0,
@@ -152,7 +152,7 @@ impl Feed {
     /// `vcpu` is the only one that does anything.
     fn take_over(&mut self, vcpu: usize) {
         self.halt_others(vcpu);
-        if let Turn::Wake { speaker } = self.turns.enter(vcpu, Kinds::default()) {
+        if let Turn::Wake { speaker } = self.turns.enter(vcpu, false) {
             self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
         }
         self.syncs[vcpu].begin();
@@ -187,7 +187,7 @@ impl Feed {
     /// Whether `vcpu` may enter a block; what woke it is told.
     #[inline]
     pub fn may_enter(&mut self, vcpu: usize, next: BlockData) -> bool {
-        match self.turns.enter(vcpu, next.kinds()) {
+        match self.turns.enter(vcpu, self.contended.has(next.id())) {
             Turn::Run => true,
             Turn::Wake { speaker } => {
                 self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
@@ -231,8 +231,8 @@ impl Feed {
         let (block, instructions) = (entered.id(), entered.instructions());
         self.push(vcpu, Record::Block { block, from: 0 });
         self.last = [None; 2];
-        (self.in_block, self.kinds) = (instructions, entered.kinds());
-        self.turns.execute(vcpu, instructions, entered.kinds());
+        self.entered = entered;
+        self.turns.execute(vcpu, instructions, entered.pauses());
         let due = self.syncs[vcpu].execute(instructions, entered.pauses());
         if due {
             self.sync(vcpu, Question::after(if turns::several() { LAG_OF_SEVERAL } else { LAG }));
@@ -328,10 +328,10 @@ impl Feed {
     pub fn reach_clock_read(&mut self, vcpu: usize, instruction: u16) -> bool {
         // A vCPU that may enter the block may read the clock at its beginning. Otherwise all vCPUs would leave, each
         // for another.
-        let rest = self.in_block - u64::from(instruction);
+        let rest = self.entered.instructions() - u64::from(instruction);
         self.turns.take_back(vcpu, rest);
         if self.turns.is_most_behind(vcpu) && self.read_clock(vcpu, instruction) {
-            self.turns.execute(vcpu, rest, Kinds::default());
+            self.turns.execute(vcpu, rest, false);
             return true;
         }
         self.push(vcpu, Record::Cut { instruction });
@@ -340,26 +340,28 @@ impl Feed {
 
     /// A locked instruction of one of several vCPUs touches a line.
     pub fn lock(&mut self, vcpu: usize, line: u64) {
-        self.turns.lock(vcpu, line);
+        let is_contended = self.turns.lock(vcpu, line);
+        self.contended.set(self.entered.id(), is_contended);
     }
 
-    /// Whether all actions are to be in order of time, where this vCPU is.
-    pub fn is_in_order(&self, vcpu: usize) -> bool {
-        self.turns.is_in_order(vcpu)
+    /// Whether all actions are to be in order of time, where this vCPU is, and another one has lately locked this line.
+    pub fn is_wanted(&self, vcpu: usize, line: u64) -> bool {
+        self.turns.is_in_order(vcpu) && self.turns.is_shared(vcpu, line)
     }
 
-    /// A store of one of several vCPUs is about to give back a lock. Whether it may: when all before it has committed, and nobody
-    /// else is behind. Else it is to leave before that.
-    pub fn reach_release(&mut self, vcpu: usize, instruction: u16) -> bool {
+    /// A store of one of several vCPUs is about to give back a lock, whose line is one of these. Returns whether it may: when all
+    /// before it has committed, and nobody else is behind. Else it is to leave before that. If nobody else wants the lock, it may.
+    pub fn reach_release(&mut self, vcpu: usize, instruction: u16, mut held: impl Iterator<Item = u64>) -> bool {
+        let is_wanted = held.any(|line| self.is_wanted(vcpu, line));
         // A PAUSE of the block counts already.
-        if !self.turns.is_in_order(vcpu) || self.kinds.pauses {
+        if !is_wanted || self.entered.pauses() {
             return true;
         }
-        let rest = self.in_block - u64::from(instruction);
+        let rest = self.entered.instructions() - u64::from(instruction);
         self.turns.take_back(vcpu, rest);
         self.sync(vcpu, Question { lag: 0, drained: true });
         if self.turns.is_known(vcpu) && self.turns.goes_on() {
-            self.turns.execute(vcpu, rest, self.kinds);
+            self.turns.execute(vcpu, rest, false);
             return true;
         }
         self.push(vcpu, Record::Cut { instruction });
