@@ -11,10 +11,13 @@
 //! runs ahead of another, whatever the skew. The one that waits looks again behind each PAUSE, and sees what others
 //! have done by then. To keep this rule, the plugin asks the model where a vCPU is at the beginning of its turn. If the
 //! model lacks another one's steps, that one has the next turn, and nobody asks before. The plugin goes on with that for
-//! a while after the last PAUSE. With a skew of 0 it does so throughout. An estimate is
-//! wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of a block or before a clock
-//! read. QEMU's state is put back to that instruction (`cpu_loop_exit_restore`), and the main loop goes on to the next
-//! vCPU.
+//! a while after the last PAUSE, and where locked instructions of two vCPUs touch one line. With a skew of 0 it does so
+//! throughout. Before and behind such a locked instruction, all that the vCPU did has to commit (`turns/shared_lines.rs`).
+//! That is so before a lock is given back as well (`releases.rs`): it is held for as long as the model holds it.
+//!
+//! An estimate is wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of a block, before a
+//! clock read, or before a lock is given back. QEMU's state is put back to that instruction (`cpu_loop_exit_restore`), and the
+//! main loop goes on to the next vCPU.
 
 mod estimate;
 mod halts;
