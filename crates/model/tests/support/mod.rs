@@ -28,6 +28,8 @@ pub struct Script {
     steps: Vec<Line>,
     next: usize,
     pub clock_answers: Vec<Time>,
+    /// answers at sync points
+    pub sync_answers: Vec<Time>,
 }
 
 pub fn load(address: u64) -> LineAccess {
@@ -115,7 +117,8 @@ impl Feed for Script {
         self.steps.get(self.next - 1).map_or(&[], |line| &line.accesses)
     }
 
-    fn answer_sync(&mut self, _sequence: u64, _ps: u64) -> Result<(), ModelError> {
+    fn answer_sync(&mut self, _sequence: u64, ps: u64) -> Result<(), ModelError> {
+        self.sync_answers.push(Time::from_ps(ps));
         Ok(())
     }
 
