@@ -102,7 +102,7 @@ fn lay_on_memory(instruction: *mut Instruction, bytes: &[u8], index: *mut c_void
         let at = unsafe { api::qemu_plugin_insn_vaddr(instruction) };
         let is_release = stream::with(|stream| {
             if clears_byte(bytes) {
-                stream.releases.learn(at);
+                stream.releases.know(at);
             }
             stream.releases.knows(at)
         });
