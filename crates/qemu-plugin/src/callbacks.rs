@@ -62,24 +62,30 @@ unsafe extern "C" fn reach_clock_read(vcpu: u32, instruction: *mut c_void) -> Cp
     if with(|stream| stream.feed.reach_clock_read(vcpu, instruction)) { std::ptr::null_mut() } else { qemu::cpu(vcpu) }
 }
 
-/// A block is entered: leave it at its beginning if it is another's turn.
-#[unsafe(naked)]
-pub unsafe extern "C" fn on_block_of_several(_vcpu: u32, _data: *mut c_void) {
-    naked_asm!(
-        "sub rsp, 8", "call {decide}", "add rsp, 8", "test rax, rax", "jnz 2f", "ret",
-        "2:", "mov rdi, rax", "mov rsi, [rsp]", "jmp {leave}",
-        decide = sym enter_block, leave = sym leave,
-    )
+/// Defines a callback that leaves the block if `decide` names a vCPU. It has no frame of its own, so `leave` finds the place in the
+/// block's code that called it.
+macro_rules! leaving_callback {
+    ($(#[$text:meta])* $name:ident, $decide:ident) => {
+        $(#[$text])*
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name(_vcpu: u32, _data: *mut c_void) {
+            naked_asm!(
+                "sub rsp, 8", "call {decide}", "add rsp, 8", "test rax, rax", "jnz 2f", "ret",
+                "2:", "mov rdi, rax", "mov rsi, [rsp]", "jmp {leave}",
+                decide = sym $decide, leave = sym leave,
+            )
+        }
+    };
 }
 
-/// A clock is about to be read: leave the block before that if another one is behind.
-#[unsafe(naked)]
-pub unsafe extern "C" fn on_clock_read_of_several(_vcpu: u32, _data: *mut c_void) {
-    naked_asm!(
-        "sub rsp, 8", "call {decide}", "add rsp, 8", "test rax, rax", "jnz 2f", "ret",
-        "2:", "mov rdi, rax", "mov rsi, [rsp]", "jmp {leave}",
-        decide = sym reach_clock_read, leave = sym leave,
-    )
+leaving_callback! {
+    /// A block is entered: leave it at its beginning if it is another's turn.
+    on_block_of_several, enter_block
+}
+
+leaving_callback! {
+    /// A clock is about to be read: leave the block before that if another one is behind.
+    on_clock_read_of_several, reach_clock_read
 }
 
 /// Leave the vCPU's loop; `back` is the place in the block's code that called us. It does not come back, and no
@@ -124,14 +130,9 @@ pub unsafe extern "C" fn on_repeat(vcpu: u32, info: api::MemoryInfo, address: u6
     unsafe { on_memory(vcpu, info, address, instruction) }
 }
 
-/// A store that gives back a lock is about to be executed: leave the block before that if another vCPU comes first.
-#[unsafe(naked)]
-pub unsafe extern "C" fn on_release(_vcpu: u32, _data: *mut c_void) {
-    naked_asm!(
-        "sub rsp, 8", "call {decide}", "add rsp, 8", "test rax, rax", "jnz 2f", "ret",
-        "2:", "mov rdi, rax", "mov rsi, [rsp]", "jmp {leave}",
-        decide = sym reach_release, leave = sym leave,
-    )
+leaving_callback! {
+    /// A store that gives back a lock is about to be executed: leave the block before that if another vCPU comes first.
+    on_release, reach_release
 }
 
 /// A store of one of several gives back a lock: the vCPU, if it is to leave before that.
