@@ -86,7 +86,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "under_way",
         "clock port",
         "stream::axis",
-        "stream::block stream::bound stream::link stream::sync stream::warming",
+        "stream::block stream::bound stream::contended stream::link stream::sync stream::warming",
         "stream::feed",
         "stream",
         "stop",

@@ -14,7 +14,7 @@ thread to the next, threads meet at MERCI's barrier, which spins with PAUSE, and
 of embedding reduction share a memory, not a lock. The third table has the simulated time of three programs on
 four vCPUs: STREAM's triad, xz, and accounts behind spin locks.
 
-About fifteen minutes on a quiet machine of two cores.
+About ten minutes on a quiet machine of two cores.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ pub enum Record {
     /// An instruction of the current block touched memory.
     Access(MemoryAccess),
     /// A sync point: the reply is the model's time here `[ps]`. The guest goes on when it has the reply to the one that lies
-    /// `lag` before. If it is `drained`, that is when all before it has committed.
+    /// `lag` before. If it is `drained`, that is when all before it has committed and all stores have
+    /// left the core.
     Sync { sequence: u64, lag: u8, drained: bool },
     /// The instruction reads the time-stamp counter: the reply is its commit time `[ps]`.
     ClockRead { instruction: u16, sequence: u64 },

@@ -10,7 +10,7 @@
 //! closing nor check, so its completeness is unknown.
 //!
 //! From version 10 on requests for files of the host are records. Before, a vCPU stood still for them.
-//! From version 11 on a sync point may wait until all before it has committed.
+//! From version 11 on a sync point may wait until all before it has committed and left the core.
 //!
 //! A trace of version 6 or 7 has three bits for a record's vCPU in place of six: the reader widens each record.
 //!

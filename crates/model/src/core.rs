@@ -453,26 +453,16 @@ impl Core {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Blocked(Wait::Commit)));
             }
-            Step::SyncDrained { sequence } => {
-                let at = match self.stores_left(uncore)? {
-                    Ok(at) if uncore.is_ahead(at) => {
-                        uncore.resume(self.id, at);
-                        Err(Pause::Behind)
-                    }
-                    left => left,
-                };
-                match at {
-                    Ok(at) => {
-                        self.locked.drain(at);
-                        feed.answer_sync(sequence, at.as_ps())?;
-                        return Ok(Some(Pause::Answered));
-                    }
-                    Err(pause) => {
-                        self.in_hand = Some(step);
-                        return Ok(Some(pause));
-                    }
+            Step::SyncDrained { sequence } => match self.drain(uncore)? {
+                Ok(at) => {
+                    feed.answer_sync(sequence, at.as_ps())?;
+                    return Ok(Some(Pause::Answered));
                 }
-            }
+                Err(pause) => {
+                    self.in_hand = Some(step);
+                    return Ok(Some(pause));
+                }
+            },
             Step::Fence => {
                 let pause = self.await_stores(uncore)?;
                 if pause.is_some() {
@@ -551,7 +541,7 @@ impl Core {
             }
             Step::Wake { woken } => return Ok(Some(Pause::Wakes(woken))),
             Step::Asleep => return Ok(Some(Pause::Halted)),
-            Step::Starved { was_woken: true } if self.halted.is_some() => return Ok(Some(Pause::Halted)),
+            Step::Starved { awake: true } if self.halted.is_some() => return Ok(Some(Pause::Halted)),
             Step::Starved { .. } => return Ok(Some(Pause::Starved)),
             Step::Delay { span } => {
                 let at = self.front.now() + span;

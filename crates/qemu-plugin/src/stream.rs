@@ -10,6 +10,7 @@
 mod axis;
 mod block;
 mod bound;
+mod contended;
 mod feed;
 mod link;
 mod sync;

@@ -43,14 +43,13 @@ pub use halts::{any_halted, any_woken, halt, is_halted, name_next, speak, speake
 pub const SPIN: u64 = 64;
 /// Instructions of a turn at most where `is_in_order` says so.
 const MOST_IN_ORDER: u64 = 100;
-/// How far a vCPU is ahead of another at most where a vCPU has spun lately `[ps]`. One that waits looks no more often. One
-/// that takes and gives back locks in a longer turn is never met there by another one. With 200 ns in place of it, accounts behind
-/// spin locks took 4 % less time.
+/// How far a vCPU is ahead of another at most where a vCPU has spun lately `[ps]`. One that waits looks no more often. With 200 ns
+/// in place of it, accounts behind spin locks took 4 % less time, before locks were held in the model's time.
 const AHEAD_OF_CONTENDED_PS: u64 = PAUSE_PS;
 /// How long ago that is, at most `[ps]`.
 const LATELY_PS: u64 = 50_000_000;
-/// Time between locked instructions of two vCPUs that touch one line, at most, that makes threads wait for each other there `[ps]`.
-/// One that holds a lock for longer than the skew gives others their turns meanwhile.
+/// Time between locked instructions of two vCPUs that touch one line, at most, if threads are taken to wait for each other there
+/// `[ps]`. They are taken to do so for twice as long. One that holds a lock for longer than the skew gives others their turns meanwhile.
 const SHARED_PS: u64 = 5_000_000;
 
 struct Spec {

@@ -19,7 +19,7 @@ use cxlab_kernel::Time;
 
 use super::cpi_stack::Source;
 use super::order::{Sequence, StoreNumber};
-use super::{Core, Uncore};
+use super::{Core, Pause, Uncore};
 use crate::error::ModelError;
 
 /// A locked instruction that has not begun.
@@ -49,12 +49,7 @@ impl LockedRows {
         self.pending.push_back(Pending { row, behind, waited: false });
     }
 
-    /// Others are told that all before has committed by then.
-    pub fn drain(&mut self, at: Time) {
-        self.drained = at;
-    }
-
-    /// When others were last told so.
+    /// When others were last told that all before has committed.
     #[inline]
     pub fn drained(&self) -> Time {
         self.drained
@@ -74,6 +69,20 @@ impl Core {
             Some(lock) if !self.window.has_forgotten(lock) => self.window.complete(lock).ok_or(lock),
             _ => Ok(Time::ZERO),
         }
+    }
+
+    /// When all so far has committed and all stores have left the core, which others are told. `Err` says what has to be waited for
+    /// before that is known.
+    pub(super) fn drain<U: Uncore>(&mut self, uncore: &mut U) -> Result<Result<Time, Pause>, ModelError> {
+        let left = self.stores_left(uncore)?;
+        if let Ok(at) = left {
+            if uncore.is_ahead(at) {
+                uncore.resume(self.id, at);
+                return Ok(Err(Pause::Behind));
+            }
+            self.locked.drained = at;
+        }
+        Ok(left)
     }
 
     /// Begins the oldest row, if it is a locked instruction and no earlier store or posted line is under way. Returns

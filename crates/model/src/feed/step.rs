@@ -42,7 +42,8 @@ pub enum Step {
     Sync {
         sequence: u64,
     },
-    /// Answer the time when all before is committed. Later instructions that need no memory go on from here.
+    /// Answer the time when all before is committed and all stores have left the core. Later instructions that need no memory do
+    /// not wait for that.
     SyncDrained {
         sequence: u64,
     },
@@ -112,10 +113,10 @@ pub enum Step {
     },
     /// Nothing comes before another core wakes this one.
     Asleep,
-    /// The next step has not arrived yet. If it `was_woken`, a core that has halted does nothing before the other one comes to
-    /// where it wakes it.
+    /// The next step has not arrived yet. By what has arrived, the core is `awake` or not. If it is to be and has halted still, it
+    /// does nothing before another one comes to where it wakes it.
     Starved {
-        was_woken: bool,
+        awake: bool,
     },
     End,
 }

@@ -283,7 +283,7 @@ impl Reader {
     /// The next step, where it is none that `ahead` knows; `None` if that may know the next.
     fn next_rare(&mut self) -> Result<Option<Step>, ModelError> {
         if self.is_starved() {
-            return Ok(Some(Step::Starved { was_woken: self.rest == Rest::Awake }));
+            return Ok(Some(Step::Starved { awake: self.rest == Rest::Awake }));
         }
         if self.rest == Rest::Asleep && self.bounds == 0 && !self.ended {
             return Ok(Some(Step::Asleep));

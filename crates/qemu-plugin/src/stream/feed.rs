@@ -12,7 +12,8 @@ use cxlab_access::record::MemoryAccess;
 use cxlab_access::ring::{Reply, Told};
 use cxlab_access::{BlockId, Marker, Page, REPEATED_LINE, Record, Vcpu};
 
-use super::block::{BlockData, ContendedBlocks};
+use super::block::BlockData;
+use super::contended::ContendedBlocks;
 use super::link::Link;
 use super::sync::{LAG, LAG_OF_SEVERAL, Question, Syncs};
 use crate::arguments::Drive;
@@ -328,14 +329,21 @@ impl Feed {
     pub fn reach_clock_read(&mut self, vcpu: usize, instruction: u16) -> bool {
         // A vCPU that may enter the block may read the clock at its beginning. Otherwise all vCPUs would leave, each
         // for another.
+        self.reach(vcpu, instruction, |feed| feed.turns.is_most_behind(vcpu) && feed.read_clock(vcpu, instruction))
+    }
+
+    /// The vCPU has come to an instruction within its block. Returns whether it goes on there, as `may_go_on` says where the vCPU
+    /// stands before that instruction: else it is to leave before it.
+    fn reach(&mut self, vcpu: usize, instruction: u16, may_go_on: impl FnOnce(&mut Feed) -> bool) -> bool {
         let rest = self.entered.instructions() - u64::from(instruction);
         self.turns.take_back(vcpu, rest);
-        if self.turns.is_most_behind(vcpu) && self.read_clock(vcpu, instruction) {
+        let goes_on = may_go_on(self);
+        if goes_on {
             self.turns.execute(vcpu, rest, false);
-            return true;
+        } else {
+            self.push(vcpu, Record::Cut { instruction });
         }
-        self.push(vcpu, Record::Cut { instruction });
-        false
+        goes_on
     }
 
     /// A locked instruction of one of several vCPUs touches a line.
@@ -357,15 +365,10 @@ impl Feed {
         if !is_wanted || self.entered.pauses() {
             return true;
         }
-        let rest = self.entered.instructions() - u64::from(instruction);
-        self.turns.take_back(vcpu, rest);
-        self.sync(vcpu, Question { lag: 0, drained: true });
-        if self.turns.is_known(vcpu) && self.turns.goes_on() {
-            self.turns.execute(vcpu, rest, false);
-            return true;
-        }
-        self.push(vcpu, Record::Cut { instruction });
-        false
+        self.reach(vcpu, instruction, |feed| {
+            feed.sync(vcpu, Question { lag: 0, drained: true });
+            feed.turns.is_known(vcpu) && feed.turns.goes_on()
+        })
     }
 
     /// The instruction is about to read the clock: let the model catch up. Whether it may: else another one is behind.

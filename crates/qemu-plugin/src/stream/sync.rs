@@ -38,7 +38,7 @@ fn bounds(vcpus: usize) -> std::ops::RangeInclusive<u64> {
 pub struct Question {
     /// the vCPU goes on when the sync point so many before this one is answered
     pub lag: u8,
-    /// the answer is when all before has committed
+    /// the answer is when all before has committed and all stores have left the core
     pub drained: bool,
 }
 
