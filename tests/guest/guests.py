@@ -112,3 +112,17 @@ def run_as_root(folder: Path, initramfs: Path, *argv: str, keep: Path | None = N
         return supervisor.run(
             request, directory, confinement, interruption, Progress(directory.partial_summary)
         )
+
+
+def replay(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cxlab", "replay", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def replay_whole(trace: Path) -> dict[str, Any]:
+    """The summary of a replay, whose answers are all the recorded ones."""
+    document = trace.with_suffix(".json")
+    done = replay(str(trace), "--json", str(document))
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(document.read_bytes())
+    return found

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from guests import ENDLESS, Cxlab, Ran
+from guests import ENDLESS, Cxlab, Ran, replay_whole
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "time-a-part.md"
@@ -48,10 +48,7 @@ def test_what_was_written_before_a_bound_is_kept(until: Ran, folder: Path) -> No
 
 
 def test_a_recording_of_it_is_whole_and_replays_exactly(until: Ran, folder: Path) -> None:
-    document = folder / "replayed.json"
-    command = [sys.executable, "-m", "cxlab", "replay", str(folder / "trace"), "--json", str(document)]
-    subprocess.run(command, check=True, capture_output=True)
-    replayed = json.loads(document.read_bytes())
+    replayed = replay_whole(folder / "trace")
     assert replayed["complete"] and replayed["answers_compared"] > 0
     assert {key: replayed[key] for key in SIMULATED} == {key: until.summary[key] for key in SIMULATED}
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from guests import Cxlab, Ran
+from guests import Cxlab, Ran, replay_whole
 
 #: Handed over between two processors, each time with a clock read.
 ROUNDS = 2000
@@ -99,7 +95,7 @@ def test_the_line_that_is_handed_over_comes_from_the_other_core(ran: Ran) -> Non
 
 
 def test_a_recorded_run_replays_exactly(ran: Ran, folder: Path) -> None:
-    replayed = replay(folder / "2us.trace")
+    replayed = replay_whole(folder / "2us.trace")
     assert replayed["answers_compared"] >= 2 * ROUNDS
     assert {key: replayed[key] for key in SIMULATED} == {key: ran.summary[key] for key in SIMULATED}
 
@@ -163,15 +159,6 @@ def test_what_cannot_be_is_refused(tmp_path: Path, options: tuple[str, ...], wan
     assert wanted in ran.stderr
 
 
-def replay(trace: Path) -> dict[str, Any]:
-    """The summary of a replay, whose answers are all the recorded ones."""
-    document = trace.with_suffix(".json")
-    command = [sys.executable, "-m", "cxlab", "replay", str(trace), "--json", str(document)]
-    subprocess.run(command, check=True, capture_output=True)
-    found: dict[str, Any] = json.loads(document.read_bytes())
-    return found
-
-
 def test_twelve_processors_take_a_lock_one_after_the_other(programs: Path, tmp_path: Path) -> None:
     """All twelve add to the count, lines come from other cores. The same again, and replayed, is the same."""
     cpus, turns = 12, 100
@@ -187,7 +174,7 @@ def test_twelve_processors_take_a_lock_one_after_the_other(programs: Path, tmp_p
         assert ran.summary["cpus"] == cpus
         assert sum(ran.summary["time"].values()) == pytest.approx(cpus * ran.summary["simulated_seconds"])
         runs.append({key: ran.summary[key] for key in SIMULATED})
-    replayed = replay(tmp_path / "first.trace")
+    replayed = replay_whole(tmp_path / "first.trace")
     assert runs[0] == runs[1] == {key: replayed[key] for key in SIMULATED}
     # All but the takings of one that finds its own line still there.
     assert runs[0]["core"]["snoops"] >= cpus * turns / 2

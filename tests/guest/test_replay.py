@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cxlab.run.guest import kernel_image
 from cxlab.run.host import saved_boot
-from guests import Cxlab, Ran
+from guests import Cxlab, Ran, replay
 
 #: What the program reads, and so what must agree.
 READS = 100_000
@@ -29,11 +27,6 @@ def recorded(programs: Path, folder: Path) -> Ran:
     ran = Cxlab(folder, "all").run(str(programs / "stamps"), options=["--record", str(folder / "trace")])
     assert ran.status == 0, ran.stderr
     return ran
-
-
-def replay(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cxlab", "replay", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_every_answer_and_every_figure_is_the_same(recorded: Ran, folder: Path) -> None:

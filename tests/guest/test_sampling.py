@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cxlab import model
 from cxlab.compare import parts
-from guests import Cxlab, Ran
+from guests import Cxlab, Ran, replay
 
 SIMULATED = ("simulated_seconds", "instructions", "ipc", "time", "nodes", "core", "sampling")
 #: Some thirty windows of a run of ten million instructions.
@@ -33,11 +31,6 @@ def full(programs: Path, folder: Path) -> Ran:
     ran = Cxlab(folder, "all").run(*program, options=["--record", str(folder / "trace")])
     assert ran.status == 0, ran.stderr
     return ran
-
-
-def replay(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cxlab", "replay", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def simulated(summary: dict[str, Any]) -> dict[str, Any]:
