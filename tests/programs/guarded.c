@@ -1,7 +1,8 @@
-/* guarded KIND N TIMES STEPS: N threads, each on a processor of its own, take one lock TIMES each. Under it each makes STEPS loads
-   of its own memory, each of which needs the one before. No two are under the lock at once, so all take at least N times as long as
-   one thread. Who waits executes PAUSE (spin) or not (hard), and gives the lock back with a plain store. Or the lock is a mutex, and
-   who waits sleeps (mutex). Prints the time from when all have met until the last is done [ns]. */
+/* guarded KIND N TIMES STEPS [RESTS]: N threads, each on a processor of its own, take one lock TIMES each. Under it each makes STEPS
+   loads of its own memory, each of which needs the one before. No two are under the lock at once, so all take at least N times as
+   long as one thread. Who waits executes PAUSE (spin) or not (hard), and gives the lock back with a plain store. Or the lock is a
+   mutex, and who waits sleeps (mutex). Behind each turn a thread executes RESTS PAUSEs, so that others have theirs. Prints the time
+   from when all have met until the last is done, and with RESTS the mean time from the end of a turn to the next thread's [ns]. */
 #define _GNU_SOURCE
 #include "cxlab/marker.h"
 #include "processor.h"
@@ -24,7 +25,11 @@ static struct {
 } shared = {.lock = ATOMIC_FLAG_INIT};
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static enum { SPIN, HARD, MUTEX } kind;
-static uint64_t threads, times, steps, first, last;
+static uint64_t threads, times, steps, rests, firsts[64], last;
+/* by the clocks of all threads, which are one */
+static struct turn {
+    uint64_t begin, end, who;
+} *turns;
 static _Atomic uint64_t kept;
 static struct line *begins[64];
 
@@ -70,13 +75,18 @@ static void *work(void *who) {
     stay_on((int)me);
     struct line *at = begins[me];
     meet(&shared.ready);
-    if (me == 0) first = __rdtsc();
+    firsts[me] = __rdtsc();
     for (uint64_t i = 0; i < times; i++) {
+        struct turn *turn = &turns[me * times + i];
         take();
+        if (rests) *turn = (struct turn){.begin = __rdtsc(), .who = me};
         for (uint64_t step = 0; step < steps; step++) at = at->next;
         /* The store waits for the last load, as one of what was found would. */
         __asm__ volatile("" : "+r"(at)::"memory");
+        unsigned cpu;
+        if (rests) turn->end = __rdtscp(&cpu);
         give();
+        for (uint64_t rest = 0; rest < rests; rest++) _mm_pause();
     }
     meet(&shared.done);
     if (me == 0) last = __rdtsc();
@@ -84,10 +94,32 @@ static void *work(void *who) {
     return 0;
 }
 
+static int by_begin(const void *one, const void *other) {
+    const uint64_t a = ((const struct turn *)one)->begin, b = ((const struct turn *)other)->begin;
+    return (a > b) - (a < b);
+}
+
+/* The mean time from the end of a turn to the beginning of another thread's [ns]. */
+static double handed_over(void) {
+    uint64_t sum = 0, count = 0;
+    qsort(turns, threads * times, sizeof *turns, by_begin);
+    for (uint64_t i = 1; i < threads * times; i++) {
+        if (turns[i].who == turns[i - 1].who) continue;
+        sum += turns[i].begin - turns[i - 1].end;
+        count++;
+    }
+    return (double)sum / 2.4 / (double)count;
+}
+
 int main(int argc, char **argv) {
-    if (argc != 5) return 2;
+    if (argc != 5 && argc != 6) return 2;
     kind = strcmp(argv[1], "mutex") == 0 ? MUTEX : strcmp(argv[1], "hard") == 0 ? HARD : SPIN;
     threads = strtoull(argv[2], 0, 0), times = strtoull(argv[3], 0, 0), steps = strtoull(argv[4], 0, 0);
+    if (argc == 6) rests = strtoull(argv[5], 0, 0);
+    turns = calloc(threads * times, sizeof *turns);
+    if (!turns) return 1;
+    /* Touched here, so that no turn waits for a page. */
+    memset(turns, 1, threads * times * sizeof *turns);
     pthread_t others[64];
     for (uint64_t i = 0; i < threads; i++) begins[i] = cycle(i + 1);
     for (uint64_t i = 1; i < threads; i++) pthread_create(&others[i], 0, work, (void *)i);
@@ -95,6 +127,9 @@ int main(int argc, char **argv) {
     work((void *)0);
     for (uint64_t i = 1; i < threads; i++) pthread_join(others[i], 0);
     CXLAB_REGION_END;
+    uint64_t first = firsts[0];
+    for (uint64_t i = 1; i < threads; i++) first = firsts[i] < first ? firsts[i] : first;
     printf("%.1f\n", (double)(last - first) / 2.4);
+    if (rests) printf("%.1f\n", handed_over());
     return 0;
 }

@@ -7,7 +7,7 @@
 //! A `Define` is followed by the block's bytes, padded to whole records. Not carried: register values, the
 //! data that was loaded or stored. Its source is the plugin interface of QEMU 10 (docs/devel/tcg-plugins).
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use crate::marker::Marker;
 use crate::page::{Forget, Mapping, Page, PageId, PageSize};
@@ -62,9 +62,12 @@ pub enum Record {
     /// An instruction of the current block touched memory.
     Access(MemoryAccess),
     /// A sync point: the reply is the model's time here `[ps]`. The guest goes on when it has the reply to the one that lies
-    /// `lag` before. If it is `drained`, that is when all before it has committed and all stores have
-    /// left the core.
-    Sync { sequence: u64, lag: u8, drained: bool },
+    /// `lag` before.
+    Sync { sequence: u64, lag: u8 },
+    /// A sync point whose reply is when all before it has committed and all stores have left the core `[ps]`. The guest waits for that
+    /// reply. With a line, the core also has its ownership by then, as the home agent has ordered it. What comes next takes a lock in
+    /// that line, or gives it back. It is a line of host physical memory, below 2^46.
+    Drain { sequence: u64, owns: Option<NonZeroU64> },
     /// The instruction reads the time-stamp counter: the reply is its commit time `[ps]`.
     ClockRead { instruction: u16, sequence: u64 },
     /// No vCPU had anything to do until this model time `[ps]`.
@@ -161,7 +164,10 @@ const KIND: u64 = (1 << KIND_BITS) - 1;
 const PAGE_BITS: u32 = 12;
 /// Whether a `Define` is alone.
 const ALONE_BIT: u32 = 56;
-const DRAINED_BIT: u32 = 16;
+/// Tells a `Drain` from a `Sync`.
+const DRAINS: u64 = 1 << 16;
+/// Tells a `Drain` with a line from both.
+const OWNS: u64 = 1 << 4;
 /// Tells an `Invalidate` from a trace's answer, which has nothing but its kind.
 const INVALIDATES: u64 = 1 << 40;
 /// Tells a `Rest` from an `Idle`, and what is no `Device` from one. Some traces tell more of a `Device` above these.
@@ -224,9 +230,9 @@ impl Record {
             Record::Define { block, pc, length, alone } => {
                 [kind::DEFINE | u64::from(block.0) << 8 | u64::from(length) << 40 | u64::from(alone) << ALONE_BIT, pc]
             }
-            Record::Sync { sequence, lag, drained } => {
-                [kind::SYNC | u64::from(lag) << 8 | u64::from(drained) << DRAINED_BIT, sequence]
-            }
+            Record::Sync { sequence, lag } => [kind::SYNC | u64::from(lag) << 8, sequence],
+            Record::Drain { sequence, owns: None } => [kind::SYNC | DRAINS, sequence],
+            Record::Drain { sequence, owns: Some(line) } => [kind::SYNC | OWNS | line.get() << 8, sequence],
             Record::ClockRead { instruction, sequence } => [kind::CLOCK_READ | u64::from(instruction) << 8, sequence],
             Record::Idle { until_ps } => [kind::IDLE, until_ps],
             Record::Rest { until_ps, done } => [kind::IDLE | RESTS | u64::from(done) << 16, until_ps],
@@ -272,9 +278,11 @@ impl Record {
                 let (length, alone) = ((first >> 40) as u16, first >> ALONE_BIT & 1 == 1);
                 Record::Define { block: BlockId((first >> 8) as u32), pc: second, length, alone }
             }
-            kind::SYNC => {
-                Record::Sync { sequence: second, lag: (first >> 8) as u8, drained: first >> DRAINED_BIT & 1 == 1 }
+            kind::SYNC if first & OWNS != 0 => {
+                Record::Drain { sequence: second, owns: Some(NonZeroU64::new(first >> 8)?) }
             }
+            kind::SYNC if first & DRAINS != 0 => Record::Drain { sequence: second, owns: None },
+            kind::SYNC => Record::Sync { sequence: second, lag: (first >> 8) as u8 },
             kind::CLOCK_READ => Record::ClockRead { instruction: (first >> 8) as u16, sequence: second },
             kind::IDLE if first & RESTS != 0 => Record::Rest { until_ps: second, done: (first >> 16) as u32 },
             kind::IDLE => Record::Idle { until_ps: second },

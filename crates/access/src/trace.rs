@@ -10,7 +10,8 @@
 //! closing nor check, so its completeness is unknown.
 //!
 //! From version 10 on requests for files of the host are records. Before, a vCPU stood still for them.
-//! From version 11 on a sync point may wait until all before it has committed and left the core.
+//! From version 11 on a sync point may wait until all before it has committed and left the core. From version 12 on it may also wait
+//! for a line.
 //!
 //! A trace of version 6 or 7 has three bits for a record's vCPU in place of six: the reader widens each record.
 //!
@@ -29,7 +30,7 @@ use crate::words::{RECORD_BYTES, Words};
 use read_ahead::{ReadAhead, words};
 
 const MAGIC: &[u8; 8] = b"CXLTRACE";
-const VERSION: u32 = 11;
+const VERSION: u32 = 12;
 /// The first version whose records name 64 vCPUs. Before, a record had [`NARROW_BITS`] for its vCPU.
 const WIDE: u32 = 8;
 const NARROW_BITS: u32 = 3;

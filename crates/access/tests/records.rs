@@ -1,6 +1,6 @@
 //! Records, the ring between two threads and trace files are read as they were written.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -33,7 +33,9 @@ fn any_record() -> impl Strategy<Value = Record> {
             length,
             alone
         }),
-        any::<(u64, u8, bool)>().prop_map(|(sequence, lag, drained)| Record::Sync { sequence, lag, drained }),
+        any::<(u64, u8)>().prop_map(|(sequence, lag)| Record::Sync { sequence, lag }),
+        (any::<u64>(), 0..1u64 << 46)
+            .prop_map(|(sequence, line)| Record::Drain { sequence, owns: NonZeroU64::new(line) }),
         (0u16..512, any::<u64>()).prop_map(|(instruction, sequence)| Record::ClockRead { instruction, sequence }),
         any::<u64>().prop_map(|until_ps| Record::Idle { until_ps }),
         any::<(u64, u32)>().prop_map(|(until_ps, done)| Record::Rest { until_ps, done }),
@@ -137,7 +139,7 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
             let define = Record::Define { block: BlockId(9), pc: 0x1000, length: 37, alone: true };
             producer.define(Vcpu::new(3), define, &code, &peer).unwrap();
             for sequence in 1..=COUNT {
-                producer.push(Vcpu::new(3), Record::Sync { sequence, lag: 0, drained: false }, &peer).unwrap();
+                producer.push(Vcpu::new(3), Record::Sync { sequence, lag: 0 }, &peer).unwrap();
             }
             producer.wait_for(Reply::Sync(Vcpu::new(3)), COUNT, &peer).unwrap()
         }
@@ -149,7 +151,7 @@ fn the_ring_carries_more_than_it_holds_in_order_and_answers() {
     assert_eq!(payload.len(), 37usize.next_multiple_of(RECORD_BYTES));
     assert_eq!(payload[..37], code);
     for sequence in 1..=COUNT {
-        assert_eq!(Record::decode(next()), Some(Record::Sync { sequence, lag: 0, drained: false }));
+        assert_eq!(Record::decode(next()), Some(Record::Sync { sequence, lag: 0 }));
     }
     // A later answer does not hide the one that is waited for: which is read never depends on who is faster.
     consumer.answer(Reply::Sync(Vcpu::new(3)), COUNT, 777);
@@ -189,7 +191,7 @@ fn a_wait_leaves_its_processor_to_the_other_side() {
         stay_on(processor);
         let peer = Peer::new(ours.into());
         for sequence in 1..=QUESTIONS {
-            producer.push(Vcpu::new(0), Record::Sync { sequence, lag: 0, drained: false }, &peer).unwrap();
+            producer.push(Vcpu::new(0), Record::Sync { sequence, lag: 0 }, &peer).unwrap();
             producer.wait_for(Reply::Sync(Vcpu::new(0)), sequence, &peer).unwrap();
         }
         processor_time()

@@ -17,6 +17,7 @@ mod coming;
 mod commit;
 mod cpi_stack;
 mod dispatch;
+mod drained;
 mod forward;
 mod front;
 mod in_line;
@@ -53,6 +54,7 @@ use crate::request::{CoreId, Op, Request};
 
 use cpi_stack::CpiStack;
 pub use cpi_stack::{Cause, Mode, TimeStack};
+use drained::Drained;
 use forward::Forwarding;
 use front::{Front, Slots};
 use in_line::Known;
@@ -131,6 +133,7 @@ pub struct Core {
     caches: Private,
     translation: Translation,
     locked: LockedRows,
+    drained: Drained,
     prefetch: Option<Prefetchers>,
     /// how often prefetchers of L1, and those of L2, find no room in detail
     refusals_near: Refusals,
@@ -196,6 +199,7 @@ impl Core {
             combining: WriteCombining::new(*parts.core.write_combining_buffers),
             posted: Posted::default(),
             locked: LockedRows::default(),
+            drained: Drained::default(),
             caches: Private::new(parts.l1, parts.l2)?,
             translation: Translation::new(parts),
             prefetch: parts.prefetch.enabled.then(|| Prefetchers::new(parts.prefetch)),
@@ -444,7 +448,7 @@ impl Core {
                 return Ok(pause);
             }
             Step::Sync { sequence } => {
-                feed.answer_sync(sequence, self.front.now().max(self.locked.drained()).as_ps())?;
+                feed.answer_sync(sequence, self.front.now().max(self.drained.at()).as_ps())?;
                 return Ok(Some(Pause::Answered));
             }
             Step::Settle { .. } | Step::Drain | Step::Turn { .. } | Step::Device { .. } | Step::Invalidate { .. }
@@ -453,16 +457,19 @@ impl Core {
                 self.in_hand = Some(step);
                 return Ok(Some(Pause::Blocked(Wait::Commit)));
             }
-            Step::SyncDrained { sequence } => match self.drain(uncore)? {
-                Ok(at) => {
-                    feed.answer_sync(sequence, at.as_ps())?;
-                    return Ok(Some(Pause::Answered));
-                }
-                Err(pause) => {
-                    self.in_hand = Some(step);
-                    return Ok(Some(pause));
-                }
-            },
+            Step::SyncDrained { sequence } | Step::SyncOwning { sequence, .. } => {
+                let owns = if let Step::SyncOwning { line, .. } = step { Some(line) } else { None };
+                return Ok(Some(match self.drain(owns, uncore)? {
+                    Ok(at) => {
+                        feed.answer_sync(sequence, at.as_ps())?;
+                        Pause::Answered
+                    }
+                    Err(pause) => {
+                        self.in_hand = Some(step);
+                        pause
+                    }
+                }));
+            }
             Step::Fence => {
                 let pause = self.await_stores(uncore)?;
                 if pause.is_some() {

@@ -108,6 +108,9 @@ pub trait Around: Queue {
     /// Sets a core's copy of a line to the state in `left`. Returns whether the copy was changed; `None` if the core
     /// had no copy.
     fn snoop(&mut self, core: CoreId, line: Hpa, left: Snoop) -> Option<bool>;
+
+    /// A core gets the ownership of a line, ahead of all requests for it that are looked up from now on.
+    fn orders(&mut self, core: CoreId, line: Hpa);
 }
 
 /// Parts of a machine that its home agents are made from.

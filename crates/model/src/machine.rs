@@ -357,6 +357,11 @@ impl Machine {
             Event::Home(event) => {
                 let (home, mut around) = self.shared.at_home(&mut self.cores);
                 home.step(now, event, &mut around);
+                if let Some(core) = around.goes_on.map(|core| usize::from(core.0))
+                    && matches!(self.pauses.of(core), Pause::Blocked(_))
+                {
+                    self.shared.runnable.push(core, now);
+                }
             }
             Event::Fabric(due) => self.shared.step_fabric(now, due),
             Event::Drive(due) => {

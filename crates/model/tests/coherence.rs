@@ -345,11 +345,37 @@ fn a_core_that_wakes_another_does_not_run_past_its_store() {
     assert!(feeds[1].clock_answers[0] < Time::from_ns(200), "{}", feeds[1].clock_answers[0]);
 }
 
+#[test]
+fn a_lock_is_given_back_where_its_line_is_ordered() {
+    let (mut machine, spec) = flat_machine(2);
+    let (mut waiter, mut holder) = (Script::default(), Script::default());
+    let question = Step::SyncOwning { sequence: 1, line: LINE };
+    waiter.store(LINE.get());
+    holder.step(Step::Delay { span: Time::from_ns(2_000) }).settle().step(question);
+    holder.store(LINE.get()).step(Step::Fence).settle();
+    // Where the waiter looks, the holder's request has been at the home agent, and the line is on its way.
+    let to_home = *spec.host.mesh.to_home;
+    waiter.step(Step::Delay { span: Time::from_ns(2_001) + to_home }).settle().chase(LINE.get()).settle();
+    let mut feeds = [waiter, holder];
+    machine.run(&mut feeds, |_| Ok(())).unwrap();
+    machine.finish_checks().unwrap();
+    let [waiter, holder] = feeds;
+    let from = holder.clock_answers[0];
+    assert_eq!(holder.sync_answers[0] - from, to_home);
+    // The store has its line as if nothing had been asked.
+    let core_to_core = spec.host.from_home() * 2 + spec.host.core.frequency.cycles(spec.host.l2.latency.0);
+    let stored = holder.clock_answers[1] - from;
+    assert!(stored >= to_home + core_to_core && stored < to_home + core_to_core + Time::from_ns(2), "{stored}");
+    // The waiter's load comes behind that.
+    let loaded = waiter.clock_answers[1] - from;
+    assert!(loaded >= to_home + core_to_core * 2 && loaded < to_home + core_to_core * 2 + Time::from_ns(2), "{loaded}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn any_programs_on_shared_lines_end_and_leave_one_writer_at_most(
-        programs in prop::collection::vec(prop::collection::vec((0u64..6, 0u8..3), 1..200), CORES as usize)
+        programs in prop::collection::vec(prop::collection::vec((0u64..6, 0u8..7), 1..200), CORES as usize)
     ) {
         let (mut machine, _) = flat_machine(CORES);
         let mut feeds: Vec<Script> = programs
@@ -361,6 +387,12 @@ proptest! {
                     match act {
                         0 => script.chase(address),
                         1 => script.independent_load(address),
+                        2 => script.add_to_memory(address),
+                        3 => script.lock_add(address),
+                        // A device's registers take 500 ns, loads and stores alike.
+                        4 => script.store_to_device(address),
+                        // A lock is given back, or a store follows to another line.
+                        5 => script.step(Step::SyncOwning { sequence: 1, line: Hpa::new(address) }),
                         _ => script.store(address),
                     };
                 }

@@ -3,6 +3,7 @@
 mod support;
 
 use cxlab_kernel::{Bytes, Time};
+use cxlab_model::addr::Hpa;
 use cxlab_model::config::machine_names;
 use cxlab_model::fact::Sourced;
 use cxlab_model::feed::Step;
@@ -264,6 +265,7 @@ enum Any {
     Move,
     Sync,
     SyncDrained,
+    SyncOwning(Place),
     Settle,
 }
 
@@ -277,6 +279,7 @@ fn any_step() -> impl Strategy<Value = Any> {
         Just(Any::Move),
         Just(Any::Sync),
         Just(Any::SyncDrained),
+        address().prop_map(Any::SyncOwning),
         Just(Any::Settle),
     ]
 }
@@ -300,12 +303,16 @@ proptest! {
                     Any::Move => script.free_move(),
                     Any::Sync => script.step(Step::Sync { sequence: 1 }),
                     Any::SyncDrained => script.step(Step::SyncDrained { sequence: 1 }),
+                    Any::SyncOwning(place) => {
+                        let line = Hpa::new(place.address(nodes));
+                        script.step(Step::SyncOwning { sequence: 1, line })
+                    }
                     Any::Settle => script.settle(),
                 };
             }
         });
         prop_assert!(times.is_sorted());
-        let is_question = |step: &&Any| matches!(step, Any::Sync | Any::SyncDrained | Any::Settle);
+        let is_question = |step: &&Any| matches!(step, Any::Sync | Any::SyncDrained | Any::SyncOwning(_) | Any::Settle);
         let instructions = steps.len() - steps.iter().filter(is_question).count();
         prop_assert_eq!(Summary::of(&machine).instructions.user, instructions as u64);
     }

@@ -59,9 +59,10 @@ impl Releases {
         Some(std::mem::take(&mut taken.lines[place]))
     }
 
-    /// Lines that a vCPU has taken and not given back.
+    /// Lines that a vCPU has taken and not given back, the last one first: locks are given back in that order, if it holds several.
     pub fn held(&self, vcpu: usize) -> impl Iterator<Item = u64> {
-        self.taken[vcpu].lines.into_iter().filter(|line| *line != 0)
+        let Taken { lines, next, .. } = self.taken[vcpu];
+        (1..=KEPT).map(move |back| lines[(next + KEPT - back) % KEPT]).filter(|line| *line != 0)
     }
 
     /// The instruction at `at` gives back a lock that others want. Returns whether it is learnt by that.
@@ -95,11 +96,11 @@ mod tests {
         (1..=5).for_each(|lock| releases.take(1, 0x1000 * lock, lock));
         releases.take(1, 0x2000, 2);
         // The fifth one is kept in place of the first.
-        assert_eq!(releases.held(1).collect::<Vec<_>>(), [5, 2, 3, 4]);
+        assert_eq!(releases.held(1).collect::<Vec<_>>(), [5, 4, 3, 2]);
         let others = [(0, 0x2000), (1, 0x2008), (1, 0x1000)];
         assert!(others.into_iter().all(|(vcpu, address)| releases.give_back(vcpu, address).is_none()));
         assert_eq!((releases.give_back(1, 0x2000), releases.give_back(1, 0x2000)), (Some(2), None));
-        assert_eq!(releases.held(1).collect::<Vec<_>>(), [5, 3, 4]);
+        assert_eq!(releases.held(1).collect::<Vec<_>>(), [5, 4, 3]);
     }
 
     #[test]

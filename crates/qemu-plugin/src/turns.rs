@@ -48,6 +48,8 @@ const MOST_IN_ORDER: u64 = 100;
 const AHEAD_OF_CONTENDED_PS: u64 = PAUSE_PS;
 /// How long ago that is, at most `[ps]`.
 const LATELY_PS: u64 = 50_000_000;
+/// Answers that are all the time at which all had committed before, until that is asked for anew.
+const HELD_UP: u32 = 2;
 /// Time between locked instructions of two vCPUs that touch one line, at most, if threads are taken to wait for each other there
 /// `[ps]`. They are taken to do so for twice as long. One that holds a lock for longer than the skew gives others their turns meanwhile.
 const SHARED_PS: u64 = 5_000_000;
@@ -112,6 +114,8 @@ pub struct Turns {
     locked: usize,
     /// bits of those that have executed nothing since all that they did had committed, by the model's word
     drained: usize,
+    /// when all that each did had committed, by the model's last word on that `[ps]`; how many later answers were the same time
+    drained_ps: Vec<(u64, u32)>,
     shared_lines: SharedLines,
     /// until when vCPUs are taken to have waited for each other lately `[ps]`
     contended_ps: u64,
@@ -150,6 +154,7 @@ impl Turns {
             spinning: 0,
             locked: 0,
             drained: 0,
+            drained_ps: vec![(0, 0); vcpus],
             shared_lines: SharedLines::new(),
             contended_ps: 0,
             skew_ps,
@@ -242,7 +247,7 @@ impl Turns {
         } else if self.is_to_drain(vcpu, locks) {
             Turn::Ask { drained: true }
         } else if self.is_in_order(self.running) && !is_known {
-            Turn::Ask { drained: false }
+            Turn::Ask { drained: self.is_held_up(vcpu) }
         } else {
             Turn::Run
         }
@@ -253,6 +258,12 @@ impl Turns {
     fn is_to_drain(&self, vcpu: usize, locks: bool) -> bool {
         let is = |bits: usize| bits >> vcpu & 1 == 1;
         (locks || is(self.locked)) && !is(self.drained) && self.is_in_order(vcpu)
+    }
+
+    /// Whether the core's front end is so far behind what has committed that it says nothing of where the vCPU is. That is so where a
+    /// thread takes and gives back locks, and guesses each branch. Ten turns under a lock once seemed to take no time.
+    fn is_held_up(&self, vcpu: usize) -> bool {
+        self.drained_ps[vcpu].1 >= HELD_UP
     }
 
     /// Ends the turn if all actions are to be in order, and the model lacks steps of another one. It could not say yet where this
@@ -335,7 +346,7 @@ impl Turns {
         speak(vcpu);
         self.feed(vcpu);
         self.estimates[vcpu].execute(instructions, pauses);
-        self.spinning = self.spinning & !(1 << vcpu) | usize::from(self.estimates[vcpu].spins()) << vcpu;
+        self.note_spinning(vcpu);
         if pauses {
             self.contended_ps = self.contended_ps.max(self.estimates[vcpu].ps() + LATELY_PS);
         }
@@ -385,9 +396,15 @@ impl Turns {
         self.spinning & !halts::halted() & !(1 << vcpu) != 0
     }
 
-    /// So many of these were not executed after all.
-    pub fn take_back(&mut self, vcpu: usize, instructions: u64) {
-        self.estimates[vcpu].take_back(instructions);
+    #[inline]
+    fn note_spinning(&mut self, vcpu: usize) {
+        self.spinning = self.spinning & !(1 << vcpu) | usize::from(self.estimates[vcpu].spins()) << vcpu;
+    }
+
+    /// So many of these were not executed after all, the last of them PAUSE or not.
+    pub fn take_back(&mut self, vcpu: usize, instructions: u64, pauses: bool) {
+        self.estimates[vcpu].take_back(instructions, pauses);
+        self.note_spinning(vcpu);
     }
 
     /// The model says that others are behind, whatever was estimated: theirs is the next turn.
@@ -423,6 +440,12 @@ impl Turns {
     pub fn synced(&mut self, vcpu: usize, sequence: u64, ps: u64, drained: bool) -> u64 {
         self.estimates[vcpu].synced(sequence, ps);
         self.drained |= usize::from(drained) << vcpu;
+        let (drained_ps, same) = self.drained_ps[vcpu];
+        self.drained_ps[vcpu] = match () {
+            () if drained => (ps, 0),
+            () if ps == drained_ps => (ps, same + 1),
+            () => (0, 0),
+        };
         self.measure();
         self.estimates[vcpu].pace_ps()
     }

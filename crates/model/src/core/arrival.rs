@@ -135,6 +135,7 @@ impl Core {
     /// Answers a snoop of the home agent. Returns whether the line was changed here; `None` if the core has no copy.
     pub(crate) fn snoop(&mut self, line: Hpa, left: Snoop) -> Option<bool> {
         self.stats.snoops.increment();
+        self.loses(line);
         self.caches.snoop(line, left)
     }
 

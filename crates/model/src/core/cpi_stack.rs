@@ -276,6 +276,11 @@ impl CpiStack {
         }
     }
 
+    /// The core waited for a line until `at`, and the instruction that needs the line comes behind that.
+    pub fn waited_for_line(&mut self, at: Time) {
+        self.charge_request(at);
+    }
+
     /// A request has come back. Later waits for requests are charged by its stages.
     pub fn answered(&mut self, request: &Request) {
         self.answered = match request.op {

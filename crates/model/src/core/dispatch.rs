@@ -52,7 +52,7 @@ impl Core {
         let mut touched = Touched::default();
         row.touches = load || store;
         if row.touches {
-            row.address_ready = row.address_ready.max(self.locked.drained());
+            row.address_ready = row.address_ready.max(self.drained.at());
             if load {
                 match self.lock_done() {
                     Ok(at) => row.address_ready = row.address_ready.max(at),

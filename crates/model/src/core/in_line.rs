@@ -119,7 +119,7 @@ impl Core {
     /// When the registers of a row's address are there, and it may touch memory.
     #[inline(always)]
     fn address_ready(&self, row: &Row<'_>) -> Time {
-        self.window.ready(row.known.operands.address, row.at).max(self.locked.drained())
+        self.window.ready(row.known.operands.address, row.at).max(self.drained.at())
     }
 
     /// Executes and commits a row whose operands are known. Returns the time of its commit.

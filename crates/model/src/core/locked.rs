@@ -19,7 +19,7 @@ use cxlab_kernel::Time;
 
 use super::cpi_stack::Source;
 use super::order::{Sequence, StoreNumber};
-use super::{Core, Pause, Uncore};
+use super::{Core, Uncore};
 use crate::error::ModelError;
 
 /// A locked instruction that has not begun.
@@ -38,8 +38,6 @@ pub struct LockedRows {
     /// the last one; later loads wait for it
     last: Option<Sequence>,
     pending: VecDeque<Pending>,
-    /// when others were last told that all before has committed; what touches memory behind that waits for it
-    drained: Time,
 }
 
 impl LockedRows {
@@ -47,12 +45,6 @@ impl LockedRows {
     pub fn dispatched(&mut self, row: Sequence, behind: StoreNumber) {
         self.last = Some(row);
         self.pending.push_back(Pending { row, behind, waited: false });
-    }
-
-    /// When others were last told that all before has committed.
-    #[inline]
-    pub fn drained(&self) -> Time {
-        self.drained
     }
 
     #[inline]
@@ -69,20 +61,6 @@ impl Core {
             Some(lock) if !self.window.has_forgotten(lock) => self.window.complete(lock).ok_or(lock),
             _ => Ok(Time::ZERO),
         }
-    }
-
-    /// When all so far has committed and all stores have left the core, which others are told. `Err` says what has to be waited for
-    /// before that is known.
-    pub(super) fn drain<U: Uncore>(&mut self, uncore: &mut U) -> Result<Result<Time, Pause>, ModelError> {
-        let left = self.stores_left(uncore)?;
-        if let Ok(at) = left {
-            if uncore.is_ahead(at) {
-                uncore.resume(self.id, at);
-                return Ok(Err(Pause::Behind));
-            }
-            self.locked.drained = at;
-        }
-        Ok(left)
     }
 
     /// Begins the oldest row, if it is a locked instruction and no earlier store or posted line is under way. Returns

@@ -46,7 +46,7 @@ impl Core {
 
     /// Handles a line that L1 does not have, or does not have with the right to change it.
     #[inline(never)]
-    fn miss_l1<U: Uncore>(
+    pub(super) fn miss_l1<U: Uncore>(
         &mut self,
         line: Hpa,
         look: Look,

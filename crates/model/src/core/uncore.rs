@@ -13,6 +13,8 @@ use crate::translation::{Mapping, PageId};
 pub trait Uncore {
     /// When the next event is due or another core goes on, if one does.
     fn next_event(&self) -> Option<Time>;
+    /// When the last event was. What waited for it begins no earlier.
+    fn last_event(&self) -> Time;
     /// As [`Uncore::next_event`]. `None` if nothing is under way but what drives and flash do by themselves.
     fn next_work(&self) -> Option<Time>;
     /// Whether an event is due before the core may act at `at`, or another core is too far behind. Cores that go on

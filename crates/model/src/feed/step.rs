@@ -47,6 +47,12 @@ pub enum Step {
     SyncDrained {
         sequence: u64,
     },
+    /// As `SyncDrained`, and the core has the ownership of this line by then, as the home agent has ordered it. What comes next takes
+    /// a lock in that line, or gives it back.
+    SyncOwning {
+        sequence: u64,
+        line: Hpa,
+    },
     /// All before is to be committed; nothing is asked.
     Drain,
     /// Answer the time when all before is committed.

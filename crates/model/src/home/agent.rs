@@ -51,7 +51,12 @@ impl Home {
 
     /// Serves a request that has its entry of the slice's table.
     fn serve<A: Around>(&mut self, now: Time, key: RequestKey, around: &mut A) {
-        match self.look_up(now, key, around) {
+        let found = self.look_up(now, key, around);
+        let Request { op, line, .. } = self.requests[key];
+        if op == Op::Own && !matches!(found, Found::Busy) {
+            around.orders(self.requests[key].core(), line);
+        }
+        match found {
             Found::Busy => {}
             Found::Answer(snooped) => self.answer_core(snooped, key, around),
             Found::Here(snooped) => self.fetch(now, snooped, key, around),

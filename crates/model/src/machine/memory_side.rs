@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   home agent --enter--> fabric      the fabric stamps the request, and its end is the event Answered
-//!   home agent --snoop--> core
+//!   home agent --snoop, order--> core
 //!   drive --enter--> fabric           the end of a line is an event of the drive
 //!   DMA --enter--> fabric             nobody waits for the end of a line
 //! ```
@@ -27,6 +27,8 @@ pub(super) struct Around<'a> {
     cores: &'a mut [Core],
     /// where lines that are snooped are noted, in a run that is checked
     touched: &'a mut Option<Vec<Hpa>>,
+    /// a core that waited for the ownership of a line to be ordered, which it is
+    pub(super) goes_on: Option<CoreId>,
 }
 
 impl home::Queue for Around<'_> {
@@ -46,6 +48,12 @@ impl home::Around for Around<'_> {
             note(lines, line);
         }
         self.cores[usize::from(core.0)].snoop(line, left)
+    }
+
+    fn orders(&mut self, core: CoreId, line: Hpa) {
+        if self.cores[usize::from(core.0)].ordered(line) {
+            self.goes_on = Some(core);
+        }
     }
 }
 
@@ -110,7 +118,7 @@ impl Shared {
     /// The home agents, and what is around them.
     pub(super) fn at_home<'a>(&'a mut self, cores: &'a mut [Core]) -> (&'a mut Home, Around<'a>) {
         let Shared { queue, home, fabric, touched, .. } = self;
-        (home, Around { queue, fabric, cores, touched })
+        (home, Around { queue, fabric, cores, touched, goes_on: None })
     }
 
     /// The drive goes on. The lines that memory has anew.

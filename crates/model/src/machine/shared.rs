@@ -100,6 +100,10 @@ impl Uncore for Shared {
         }
     }
 
+    fn last_event(&self) -> Time {
+        self.queue.now()
+    }
+
     fn next_work(&self) -> Option<Time> {
         let works_alone = |event: &Event| match event {
             Event::Drive(_) | Event::File(_) => true,

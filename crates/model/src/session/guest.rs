@@ -275,7 +275,8 @@ impl<S: RecordSource> Guest<S> {
                 self.define(record)?;
                 return Ok(true);
             }
-            Record::Sync { sequence, lag, .. } => self.syncs.wait_for(index, sequence.saturating_sub(lag.into())),
+            Record::Sync { sequence, lag } => self.syncs.wait_for(index, sequence.saturating_sub(lag.into())),
+            Record::Drain { sequence, .. } => self.syncs.wait_for(index, sequence),
             Record::ClockRead { sequence, .. } | Record::Settle { sequence } => {
                 (self.clock.awaited, self.asker) = (sequence, index);
             }

@@ -16,7 +16,7 @@ use cxlab_access::{BlockId, Keep, Marker, Phase, Record, Vcpu};
 
 use super::blocks::Blocks;
 use super::inbox::Inbox;
-use crate::addr::Hpa;
+use crate::addr::{Hpa, LINE_BYTES};
 use crate::error::ModelError;
 use crate::feed::{Block, Executes, Execution, Feed, Instruction, LineAccess, Outcome, Step};
 use crate::request::CoreId;
@@ -244,6 +244,7 @@ impl Reader {
             Record::ClockRead { .. } => return Err(self.went_back(place, record)),
             Record::Invalidate { .. }
             | Record::Sync { .. }
+            | Record::Drain { .. }
             | Record::Device { .. }
             | Record::Disk { .. }
             | Record::File { .. } => {
@@ -324,8 +325,11 @@ impl Reader {
             self.executing = None;
         }
         let step = match record {
-            Record::Sync { sequence, drained: false, .. } => Step::Sync { sequence },
-            Record::Sync { sequence, drained: true, .. } => Step::SyncDrained { sequence },
+            Record::Sync { sequence, .. } => Step::Sync { sequence },
+            Record::Drain { sequence, owns: None } => Step::SyncDrained { sequence },
+            Record::Drain { sequence, owns: Some(line) } => {
+                Step::SyncOwning { sequence, line: Hpa::new(line.get() * LINE_BYTES) }
+            }
             Record::Settle { sequence } => Step::Settle { sequence },
             Record::Idle { until_ps } => Step::Idle { until: Time::from_ps(until_ps) },
             Record::Rest { until_ps, done } => Step::Rest { until: Time::from_ps(until_ps), done: done.into() },

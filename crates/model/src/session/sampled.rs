@@ -254,9 +254,13 @@ impl Sampled {
 
     fn detail(&mut self, record: Record) {
         let told = match record {
-            Record::Sync { lag, drained, .. } => {
+            Record::Sync { lag, .. } => {
                 self.syncs += 1;
-                Record::Sync { sequence: self.syncs, lag, drained }
+                Record::Sync { sequence: self.syncs, lag }
+            }
+            Record::Drain { owns, .. } => {
+                self.syncs += 1;
+                Record::Drain { sequence: self.syncs, owns }
             }
             Record::ClockRead { instruction, .. } => {
                 self.clock_reads += 1;

@@ -106,7 +106,7 @@ impl Writer {
         let sequence = &mut self.syncs[self.vcpu.index()];
         *sequence += 1;
         let sequence = *sequence;
-        self.tell(Record::Sync { sequence, lag: 0, drained: false });
+        self.tell(Record::Sync { sequence, lag: 0 });
         self.answer();
     }
 

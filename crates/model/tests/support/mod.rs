@@ -79,6 +79,16 @@ impl Script {
         self.instruction(&[0x48, 0x01, 0x11], &[load(address), store(address)])
     }
 
+    /// `lock add [rcx], rdx`.
+    pub fn lock_add(&mut self, address: u64) -> &mut Self {
+        self.instruction(&[0xf0, 0x48, 0x01, 0x11], &[load(address), store(address)])
+    }
+
+    /// `mov [rcx], rdx` to a device's register.
+    pub fn store_to_device(&mut self, address: u64) -> &mut Self {
+        self.instruction(&[0x48, 0x89, 0x11], &[LineAccess { device: true, ..store(address) }])
+    }
+
     /// `add rbx, rbx`: each depends on the one before.
     pub fn serial_add(&mut self) -> &mut Self {
         self.instruction(&[0x48, 0x01, 0xdb], &[])

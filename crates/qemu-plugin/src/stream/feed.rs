@@ -8,6 +8,8 @@
 //! sync point is the model's at an earlier one: the order is fixed, whoever is faster. Each vCPU has sync points of its
 //! own.
 
+use std::num::NonZeroU64;
+
 use cxlab_access::record::MemoryAccess;
 use cxlab_access::ring::{Reply, Told};
 use cxlab_access::{BlockId, Marker, Page, REPEATED_LINE, Record, Vcpu};
@@ -188,7 +190,8 @@ impl Feed {
     /// Whether `vcpu` may enter a block; what woke it is told.
     #[inline]
     pub fn may_enter(&mut self, vcpu: usize, next: BlockData) -> bool {
-        match self.turns.enter(vcpu, self.contended.has(next.id())) {
+        let locks = self.contended.has(next.id());
+        match self.turns.enter(vcpu, locks) {
             Turn::Run => true,
             Turn::Wake { speaker } => {
                 self.push(speaker, Record::Wake { woken: Vcpu::new(vcpu) });
@@ -196,7 +199,8 @@ impl Feed {
             }
             Turn::Ask { drained } => {
                 self.announce(vcpu, next.id());
-                self.sync(vcpu, Question { lag: 0, drained });
+                let owns = self.contended.line(next.id()).filter(|_| locks);
+                self.sync(vcpu, if drained { Question::Drained { owns } } else { Question::HERE });
                 self.asked = true;
                 self.turns.goes_on()
             }
@@ -236,7 +240,7 @@ impl Feed {
         self.turns.execute(vcpu, instructions, entered.pauses());
         let due = self.syncs[vcpu].execute(instructions, entered.pauses());
         if due {
-            self.sync(vcpu, Question::after(if turns::several() { LAG_OF_SEVERAL } else { LAG }));
+            self.sync(vcpu, Question::After { lag: if turns::several() { LAG_OF_SEVERAL } else { LAG } });
         }
         std::mem::take(&mut self.asked) | due
     }
@@ -249,11 +253,15 @@ impl Feed {
         self.syncs[vcpu].execute(REPEATED_LINE, false);
     }
 
-    /// Go on when the model has come to the sync point `lag` before the one that is here.
-    fn sync(&mut self, vcpu: usize, Question { lag, drained }: Question) {
+    /// Go on when the model has answered the question at the sync point that is here, or one before it if it says so.
+    fn sync(&mut self, vcpu: usize, question: Question) {
         let sequence = self.syncs[vcpu].reach();
         self.turns.sync(vcpu, sequence);
-        self.push(vcpu, Record::Sync { sequence, lag, drained });
+        let (record, lag, drained) = match question {
+            Question::After { lag } => (Record::Sync { sequence, lag }, lag, false),
+            Question::Drained { owns } => (Record::Drain { sequence, owns }, 0, true),
+        };
+        self.push(vcpu, record);
         self.publish();
         if let Some(awaited) = self.syncs[vcpu].awaits(lag) {
             match self.link.wait(Reply::Sync(Vcpu::new(vcpu)), awaited) {
@@ -336,10 +344,11 @@ impl Feed {
     /// stands before that instruction: else it is to leave before it.
     fn reach(&mut self, vcpu: usize, instruction: u16, may_go_on: impl FnOnce(&mut Feed) -> bool) -> bool {
         let rest = self.entered.instructions() - u64::from(instruction);
-        self.turns.take_back(vcpu, rest);
+        let pauses = self.entered.pauses();
+        self.turns.take_back(vcpu, rest, pauses);
         let goes_on = may_go_on(self);
         if goes_on {
-            self.turns.execute(vcpu, rest, false);
+            self.turns.execute(vcpu, rest, pauses);
         } else {
             self.push(vcpu, Record::Cut { instruction });
         }
@@ -349,7 +358,7 @@ impl Feed {
     /// A locked instruction of one of several vCPUs touches a line.
     pub fn lock(&mut self, vcpu: usize, line: u64) {
         let is_contended = self.turns.lock(vcpu, line);
-        self.contended.set(self.entered.id(), is_contended);
+        self.contended.touch(self.entered.id(), line, is_contended);
     }
 
     /// Whether all actions are to be in order of time, where this vCPU is, and another one has lately locked this line.
@@ -357,16 +366,13 @@ impl Feed {
         self.turns.is_in_order(vcpu) && self.turns.is_shared(vcpu, line)
     }
 
-    /// A store of one of several vCPUs is about to give back a lock, whose line is one of these. Returns whether it may: when all
-    /// before it has committed, and nobody else is behind. Else it is to leave before that. If nobody else wants the lock, it may.
+    /// A store of one of several vCPUs is about to give back a lock. Its line is one of these, the last that it took first. Returns
+    /// whether it may: when all before it has committed, the line is its own, and nobody else is behind. Else it is to leave before
+    /// that. If nobody else wants the lock, it may.
     pub fn reach_release(&mut self, vcpu: usize, instruction: u16, mut held: impl Iterator<Item = u64>) -> bool {
-        let is_wanted = held.any(|line| self.is_wanted(vcpu, line));
-        // A PAUSE of the block counts already.
-        if !is_wanted || self.entered.pauses() {
-            return true;
-        }
+        let Some(line) = held.find(|line| self.is_wanted(vcpu, *line)) else { return true };
         self.reach(vcpu, instruction, |feed| {
-            feed.sync(vcpu, Question { lag: 0, drained: true });
+            feed.sync(vcpu, Question::Drained { owns: NonZeroU64::new(line) });
             feed.turns.is_known(vcpu) && feed.turns.goes_on()
         })
     }

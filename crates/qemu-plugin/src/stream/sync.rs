@@ -3,6 +3,8 @@
 //!
 //! One that lags lets QEMU run beside the model; one that does not is a question: where is this vCPU now?
 
+use std::num::NonZeroU64;
+
 use cxlab_access::record::PAUSE_PS;
 
 use crate::turns;
@@ -35,20 +37,16 @@ fn bounds(vcpus: usize) -> std::ops::RangeInclusive<u64> {
 
 /// A question at a sync point.
 #[derive(Clone, Copy)]
-pub struct Question {
-    /// the vCPU goes on when the sync point so many before this one is answered
-    pub lag: u8,
-    /// the answer is when all before has committed and all stores have left the core
-    pub drained: bool,
+pub enum Question {
+    /// where the vCPU is; it goes on when the sync point so many before this one is answered
+    After { lag: u8 },
+    /// when all before has committed and all stores have left the core, and the core `owns` this line
+    Drained { owns: Option<NonZeroU64> },
 }
 
 impl Question {
     /// Where the vCPU is now.
-    pub const HERE: Question = Question::after(0);
-
-    pub const fn after(lag: u8) -> Question {
-        Question { lag, drained: false }
-    }
+    pub const HERE: Question = Question::After { lag: 0 };
 }
 
 /// The sync points of one vCPU.

@@ -102,6 +102,8 @@ pub struct Estimate {
     spin_pace_ps: u64,
     /// where its last PAUSE was `[instructions]`
     paused: Option<u64>,
+    /// where it was before that one, and where its last PAUSE had been then
+    unpaused: (Place, Option<u64>),
     /// where a stretch of detail began
     stretch: Stretch,
 }
@@ -124,6 +126,7 @@ impl Estimate {
             pace_ps: FIRST_PACE_PS,
             spin_pace_ps: 0,
             paused: None,
+            unpaused: (Place::default(), None),
             stretch: Stretch::default(),
         }
     }
@@ -178,6 +181,7 @@ impl Estimate {
         self.here.instructions += instructions;
         if pauses {
             let since = self.paused.map_or(SPIN, |paused| self.here.instructions - paused);
+            self.unpaused = (self.here, self.paused);
             self.here.spun += if since < SPIN { since } else { 0 };
             self.paused = Some(self.here.instructions);
             self.here.stood_ps += PAUSE_PS;
@@ -193,9 +197,12 @@ impl Estimate {
         self.here.instructions += instructions;
     }
 
-    /// So many of these were not executed after all: no PAUSE is among them, because it reads no clock. What the model has
-    /// said of the whole block is its word on what is left of it.
-    pub fn take_back(&mut self, instructions: u64) {
+    /// So many of these were not executed after all, the last of them PAUSE or not. What the model has said of the whole block is
+    /// its word on what is left of it.
+    pub fn take_back(&mut self, instructions: u64, pauses: bool) {
+        if pauses {
+            (self.here, self.paused) = self.unpaused;
+        }
         self.here.instructions -= instructions;
         self.entered = self.here;
         self.known = self.not_ahead(self.known);
@@ -204,7 +211,13 @@ impl Estimate {
     /// A place, or this one if the vCPU has stepped back behind it. Otherwise no later answer would be newer: a vCPU that
     /// had to know where it is once asked for ever.
     fn not_ahead(&self, place: Place) -> Place {
-        Place { instructions: place.instructions.min(self.here.instructions), ..place }
+        let Place { instructions, spun, stood_ps, paused_ps } = self.here;
+        Place {
+            instructions: place.instructions.min(instructions),
+            spun: place.spun.min(spun),
+            stood_ps: place.stood_ps.min(stood_ps),
+            paused_ps: place.paused_ps.min(paused_ps),
+        }
     }
 
     /// All it has done is committed, and it goes on at `ps`. A stretch is too short for it to learn its pace there.
@@ -362,7 +375,7 @@ mod tests {
                 estimate.synced(3, ps);
             }
             // Its fifth instruction reads the clock, and another vCPU is behind.
-            estimate.take_back(15);
+            estimate.take_back(15, false);
             estimate.sync(4);
             if !answered_before {
                 estimate.synced(3, ps);
@@ -371,6 +384,20 @@ mod tests {
             assert!(estimate.is_known());
             assert_eq!(estimate.ps(), ps + 1);
         }
+    }
+
+    #[test]
+    fn a_pause_that_is_taken_back_has_not_been() {
+        let mut estimate = worker();
+        let (ps, spun) = (estimate.ps(), estimate.here.spun);
+        estimate.execute(20, true);
+        assert!(estimate.spins());
+        // A lock is given back ahead of the last 15 of them.
+        estimate.take_back(15, true);
+        assert!(!estimate.spins());
+        assert_eq!((estimate.here.stood_ps, estimate.here.spun), (0, spun));
+        estimate.execute(15, true);
+        assert!(estimate.spins() && estimate.here.stood_ps == PAUSE_PS && estimate.ps() >= ps + PAUSE_PS);
     }
 
     #[test]
