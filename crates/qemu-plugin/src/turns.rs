@@ -13,7 +13,8 @@
 //! model lacks another one's steps, that one has the next turn, and nobody asks before. The plugin goes on with that for
 //! a while after the last PAUSE, and where locked instructions of two vCPUs touch one line. With a skew of 0 it does so
 //! throughout. Before and behind such a locked instruction, all that the vCPU did has to commit (`turns/shared_lines.rs`).
-//! That is so before a lock is given back as well (`releases.rs`): it is held for as long as the model holds it.
+//! That is so before a lock is given back as well (`releases.rs`): it is held for as long as the model holds it. Nobody takes or
+//! gives back a lock ahead of another vCPU that goes on.
 //!
 //! An estimate is wrong by a microsecond if an instruction misses all caches. A turn ends at the beginning of a block, before a
 //! clock read, or before a lock is given back. QEMU's state is put back to that instruction (`cpu_loop_exit_restore`), and the
@@ -223,7 +224,7 @@ impl Turns {
     #[inline]
     pub fn enter(&mut self, vcpu: usize, locks: bool) -> Turn {
         let is_over = vcpu != self.running || self.left == 0 || is_halted(vcpu);
-        if is_over || locks && self.is_to_drain(vcpu, locks) { self.choose(vcpu, locks) } else { Turn::Run }
+        if is_over || locks && self.is_in_order(vcpu) { self.choose(vcpu, locks) } else { Turn::Run }
     }
 
     #[cold]
@@ -246,6 +247,9 @@ impl Turns {
             Turn::Leave
         } else if self.is_to_drain(vcpu, locks) {
             Turn::Ask { drained: true }
+        } else if locks && self.is_in_order(vcpu) && !self.is_most_behind(vcpu) {
+            self.left = 0;
+            Turn::Leave
         } else if self.is_in_order(self.running) && !is_known {
             Turn::Ask { drained: self.is_held_up(vcpu) }
         } else {
@@ -527,5 +531,42 @@ mod tests {
         // All before its next one has to have committed as well.
         assert_eq!(turns.enter(1, true), Turn::Ask { drained: true });
         assert!(turns.is_shared(0, 7) && !turns.is_shared(0, 8));
+    }
+
+    #[test]
+    fn none_takes_a_lock_ahead_of_another() {
+        let mut turns = Turns::of(3, 2_000_000);
+        for vcpu in [0, 1] {
+            turns.enter(vcpu, false);
+            turns.execute(vcpu, 4, false);
+            turns.lock(vcpu, 7);
+        }
+        // The second one is further than the others, but by less than a PAUSE.
+        turns.sync(1, 1);
+        turns.synced(1, 1, AHEAD_OF_CONTENDED_PS / 2, true);
+        assert!(!turns.is_most_behind(1));
+        assert_eq!(turns.enter(1, true), Turn::Leave);
+        assert_eq!(turns.enter(1, false), Turn::Run);
+    }
+
+    #[test]
+    fn one_whose_front_end_says_nothing_is_asked_when_all_has_committed() {
+        let mut turns = Turns::of(2, 0);
+        turns.enter(1, false);
+        turns.execute(1, 4, false);
+        turns.sync(1, 1);
+        turns.synced(1, 1, 1_000_000, false);
+        let mut ask = |sequence, ps, drained| {
+            let asked = turns.enter(0, false);
+            turns.sync(0, sequence);
+            turns.synced(0, sequence, ps, drained);
+            turns.execute(0, MOST_IN_ORDER, false);
+            asked
+        };
+        ask(1, 5000, true);
+        let here = Turn::Ask { drained: false };
+        assert_eq!([ask(2, 5000, false), ask(3, 5000, false)], [here; 2]);
+        assert_eq!(ask(4, 9000, true), Turn::Ask { drained: true });
+        assert_eq!(ask(5, 9100, false), here);
     }
 }

@@ -202,7 +202,7 @@ impl Feed {
                 let owns = self.contended.line(next.id()).filter(|_| locks);
                 self.sync(vcpu, if drained { Question::Drained { owns } } else { Question::HERE });
                 self.asked = true;
-                self.turns.goes_on()
+                self.turns.goes_on() && (!locks || self.turns.is_most_behind(vcpu))
             }
             Turn::Leave => false,
         }
@@ -373,7 +373,7 @@ impl Feed {
         let Some(line) = held.find(|line| self.is_wanted(vcpu, *line)) else { return true };
         self.reach(vcpu, instruction, |feed| {
             feed.sync(vcpu, Question::Drained { owns: NonZeroU64::new(line) });
-            feed.turns.is_known(vcpu) && feed.turns.goes_on()
+            feed.turns.is_known(vcpu) && feed.turns.is_most_behind(vcpu)
         })
     }
 
