@@ -349,18 +349,14 @@ impl Machine {
             }
             Event::Home(home::Event::Fill(key)) => {
                 let core = self.fill(now, key)?;
-                if matches!(self.pauses.of(core), Pause::Blocked(_)) {
-                    self.shared.runnable.push(core, now);
-                }
+                self.unblock(core, now);
             }
             Event::Home(home::Event::Pulled(core)) => self.cores[usize::from(core.0)].pulled(now, &mut self.shared),
             Event::Home(event) => {
                 let (home, mut around) = self.shared.at_home(&mut self.cores);
                 home.step(now, event, &mut around);
-                if let Some(core) = around.goes_on.map(|core| usize::from(core.0))
-                    && matches!(self.pauses.of(core), Pause::Blocked(_))
-                {
-                    self.shared.runnable.push(core, now);
+                if let Some(core) = around.goes_on {
+                    self.unblock(usize::from(core.0), now);
                 }
             }
             Event::Fabric(due) => self.shared.step_fabric(now, due),
@@ -380,6 +376,14 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    /// A core that waits for a request looks whether it goes on.
+    #[inline]
+    fn unblock(&mut self, core: usize, now: Time) {
+        if matches!(self.pauses.of(core), Pause::Blocked(_)) {
+            self.shared.runnable.push(core, now);
+        }
     }
 
     /// The machine before an event happens, for those who asked to see it.

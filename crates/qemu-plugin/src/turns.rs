@@ -115,12 +115,20 @@ pub struct Turns {
     locked: usize,
     /// bits of those that have executed nothing since all that they did had committed, by the model's word
     drained: usize,
-    /// when all that each did had committed, by the model's last word on that `[ps]`; how many later answers were the same time
-    drained_ps: Vec<(u64, u32)>,
+    told: Vec<Told>,
     shared_lines: SharedLines,
     /// until when vCPUs are taken to have waited for each other lately `[ps]`
     contended_ps: u64,
     skew_ps: u64,
+}
+
+/// Answers of the model to a vCPU.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    /// when all that it did had committed, by the last word on that `[ps]`
+    drained_ps: u64,
+    /// later answers that were the same time
+    same: u32,
 }
 
 /// Act of a vCPU at the beginning of a block.
@@ -155,7 +163,7 @@ impl Turns {
             spinning: 0,
             locked: 0,
             drained: 0,
-            drained_ps: vec![(0, 0); vcpus],
+            told: vec![Told::default(); vcpus],
             shared_lines: SharedLines::new(),
             contended_ps: 0,
             skew_ps,
@@ -267,7 +275,7 @@ impl Turns {
     /// Whether the core's front end is so far behind what has committed that it says nothing of where the vCPU is. That is so where a
     /// thread takes and gives back locks, and guesses each branch. Ten turns under a lock once seemed to take no time.
     fn is_held_up(&self, vcpu: usize) -> bool {
-        self.drained_ps[vcpu].1 >= HELD_UP
+        self.told[vcpu].same >= HELD_UP
     }
 
     /// Ends the turn if all actions are to be in order, and the model lacks steps of another one. It could not say yet where this
@@ -444,12 +452,12 @@ impl Turns {
     pub fn synced(&mut self, vcpu: usize, sequence: u64, ps: u64, drained: bool) -> u64 {
         self.estimates[vcpu].synced(sequence, ps);
         self.drained |= usize::from(drained) << vcpu;
-        let (drained_ps, same) = self.drained_ps[vcpu];
-        self.drained_ps[vcpu] = match () {
-            () if drained => (ps, 0),
-            () if ps == drained_ps => (ps, same + 1),
-            () => (0, 0),
-        };
+        let told = &mut self.told[vcpu];
+        if drained {
+            *told = Told { drained_ps: ps, same: 0 };
+        } else {
+            told.same = if ps == told.drained_ps { told.same + 1 } else { 0 };
+        }
         self.measure();
         self.estimates[vcpu].pace_ps()
     }

@@ -276,11 +276,6 @@ impl CpiStack {
         }
     }
 
-    /// The core waited for a line until `at`, and the instruction that needs the line comes behind that.
-    pub fn waited_for_line(&mut self, at: Time) {
-        self.charge_request(at);
-    }
-
     /// A request has come back. Later waits for requests are charged by its stages.
     pub fn answered(&mut self, request: &Request) {
         self.answered = match request.op {
@@ -314,7 +309,7 @@ impl CpiStack {
     }
 
     /// Charges the time up to `until` in the proportion of the last request's stages.
-    fn charge_request(&mut self, until: Time) {
+    pub fn charge_request(&mut self, until: Time) {
         let node = match self.answered {
             Answered::Walk => return self.charge(Cause::Walks, until),
             Answered::Llc => LLC,

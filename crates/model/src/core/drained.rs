@@ -26,16 +26,9 @@ use crate::request::Op;
 #[derive(Clone, Copy, Debug)]
 struct Requested {
     line: Hpa,
-    state: Ownership,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Ownership {
-    Asked,
-    /// the home agent gave it to this core, before all later requests
-    Ordered,
-    /// the question was answered. It may be put again, if other vCPUs had to go on before the first answer.
-    Told,
+    /// The home agent has given it to this core, before all later requests. A question that was answered may be put again, if other
+    /// vCPUs had to go on before the first answer.
+    ordered: bool,
 }
 
 /// The last answer, and what the next one waits for.
@@ -57,7 +50,7 @@ impl Drained {
     fn tell(&mut self, at: Time) {
         (self.at, self.waited) = (at, false);
         if let Some(requested) = &mut self.requested {
-            requested.state = Ownership::Told;
+            requested.ordered = true;
         }
     }
 }
@@ -91,7 +84,7 @@ impl Core {
         }
         if owns.is_some() {
             // The next instruction needs the line.
-            self.stack.waited_for_line(at);
+            self.stack.charge_request(at);
         }
         self.drained.tell(at);
         Ok(Ok(at))
@@ -104,16 +97,15 @@ impl Core {
         let requested = self.drained.requested.filter(|requested| requested.line == line);
         // The core has been told to go on no earlier than the last answer.
         let (now, comes) = (self.now().max(self.drained.at), self.misses.comes_near(line));
-        match requested.map(|requested| requested.state) {
-            Some(Ownership::Told) if comes => return Ok(Some(now)),
-            _ if is_owned => return Ok(Some(now)),
-            Some(Ownership::Ordered) if comes => return Ok(Some(now)),
-            Some(Ownership::Asked) if comes => return Ok(None),
-            _ => {}
+        if is_owned {
+            return Ok(Some(now));
+        }
+        if let Some(requested) = requested.filter(|_| comes) {
+            return Ok(requested.ordered.then_some(now));
         }
         // A line that was taken away meanwhile is missed no earlier than that is seen.
         let at = if self.drained.waited { now.max(uncore.last_event()) } else { now };
-        self.drained.requested = Some(Requested { line, state: Ownership::Asked });
+        self.drained.requested = Some(Requested { line, ordered: false });
         let by = Reference::of_core(self.id, ReferenceKind::Store);
         let look = Look { op: Op::Own, by, store: true, waiters: Waiters::default(), born: at, known: at };
         self.miss_l1(line, look, None, uncore)
@@ -123,18 +115,12 @@ impl Core {
     #[inline]
     pub(super) fn loses(&mut self, line: Hpa) {
         // What is asked for was another's before.
-        let is_had = |requested: &mut Requested| requested.line == line && !matches!(requested.state, Ownership::Asked);
-        self.drained.requested.take_if(is_had);
+        self.drained.requested.take_if(|requested| requested.line == line && requested.ordered);
     }
 
     /// The home agent has given the ownership of a line to this core. Returns whether a question waits for that.
     pub(crate) fn ordered(&mut self, line: Hpa) -> bool {
-        match &mut self.drained.requested {
-            Some(Requested { line: requested, state: state @ Ownership::Asked }) if *requested == line => {
-                *state = Ownership::Ordered;
-                true
-            }
-            _ => false,
-        }
+        let asked = self.drained.requested.as_mut().filter(|requested| requested.line == line && !requested.ordered);
+        asked.map(|requested| requested.ordered = true).is_some()
     }
 }
